@@ -13,6 +13,8 @@ package struct EventLine {
   package let hasChannel: Bool
   package let userID: ByteView?
   package let id: ByteView?
+  /// The number of the event in its channel's stream.
+  package let serial: ByteView?
   package let isRepaired: Bool
   package let data: ByteView
   /// Decrypted content that is not text, as base64.
@@ -30,6 +32,7 @@ package struct EventLine {
     hasChannel = channel != nil || Self.skip(#""channel":null,"#, in: text, &offset)
     userID = Self.string(#""user_id":""#, in: text, &offset)
     id = Self.string(#""id":""#, in: text, &offset)
+    serial = Self.number(#""serial":"#, in: text, &offset)
     isRepaired = Self.skip(#""repaired":true,"#, in: text, &offset)
     _ = Self.skip(#""data":"#, in: text, &offset)
     var behind = offset
@@ -65,6 +68,16 @@ package struct EventLine {
     let body = text.stringBody(from: offset)
     offset &+= body.count &+ 2
     return body
+  }
+
+  /// Steps over a member with a number, and over the comma after it.
+  @inline(__always) private static func number(
+    _ key: StaticString, in text: ByteView, _ offset: inout Int
+  ) -> ByteView? {
+    guard skip(key, in: text, &offset) else { return nil }
+    let start = offset
+    offset = (text.firstIndex(of: UInt8(ascii: ","), from: start) ?? start) &+ 1
+    return text[start..<(offset &- 1)]
   }
 
   package var name: String { JSONString.decode(event) }
@@ -138,6 +151,10 @@ package struct EventLineStyle: Sendable {
     }
     write("user_id", line.userID, to: output)
     write("id", line.id, to: output)
+    if let serial = line.serial {
+      writeKey("serial", to: output)
+      output.append(serial)
+    }
     if line.isRepaired {
       writeKey("repaired", to: output)
       output.append("true" as StaticString)

@@ -1,7 +1,8 @@
 package import PusherCore
 
 /// Writes events as canonical JSON lines:
-/// `{"received_at"?,"event","channel"?,"user_id"?,"id"?,"repaired"?,"data","data_base64"?}`.
+/// `{"received_at"?,"event","channel"?,"user_id"?,"id"?,"serial"?,"repaired"?,"data",
+/// "data_base64"?}`.
 ///
 /// Each event has one such line, and every output takes it as an ``EventLine``. Use each maker on
 /// one thread only. The fast paths and the general ones write the same bytes for the same event.
@@ -12,6 +13,8 @@ package final class LineMaker {
   private let leading = LeadingMembers()
   /// `nil` for event streams, whose lines have no channel.
   private let transcoder: EventTranscoder?
+  /// True if events have IDs and serials.
+  private let hasSerials: Bool
   private let scratch = ByteBuffer()
   /// Of data that is not inside a JSON string.
   private let joins = JoinMemory()
@@ -24,6 +27,7 @@ package final class LineMaker {
     output: ByteBuffer, service: PusherService?, terminator: UInt8 = 0x0A, usesFastWay: Bool = true
   ) {
     (self.output, self.terminator, self.usesFastWay) = (output, terminator, usesFastWay)
+    hasSerials = service?.replaysEvents == true
     transcoder = service.map {
       EventTranscoder(
         protocolPrefix: $0.commonPrefix, reservedPrefix: "\(ForeignEventName.reserved)")
@@ -49,6 +53,7 @@ package final class LineMaker {
     write(#","channel":"#, envelope.channelToken)
     if envelope.channelToken == nil { output.append(#","channel":null"# as StaticString) }
     write(#","user_id":"#, envelope.userIDToken)
+    if hasSerials { writePlace(envelope) }
     if marksRepaired { output.append(#","repaired":true"# as StaticString) }
     output.append(#","data":"# as StaticString)
     writeData(envelope)
@@ -107,6 +112,13 @@ package final class LineMaker {
     guard let token else { return }
     output.append(key)
     JSONCompactor.copyString(token, into: output)
+  }
+
+  private func writePlace(_ envelope: Envelope) {
+    write(#","id":"#, envelope.messageIDToken)
+    guard let serial = envelope.serialToken, serial.isNumber else { return }
+    output.append(#","serial":"# as StaticString)
+    output.append(serial)
   }
 
   private func writeData(_ envelope: Envelope) {

@@ -121,7 +121,7 @@ import Testing
     )
     for topic in HelpPage.topics { #expect(entry.contains(topic.name), "\(topic.name)") }
     let columns = try Self.section("OUTPUT").filter { $0.hasPrefix(".It Va ") }
-    #expect(columns.count == 7)
+    #expect(columns.count == 8)
     for line in columns {
       let field = line.split(separator: " ")[2]
       #expect(HelpPage.output.text.contains("  \(field) "), "\(field)")

@@ -35,6 +35,7 @@ extension Samples {
         case .event(let event): show(event)
         case .lost(let count): warn("\(count) events were dropped: the reader is too slow")
         case .gap(let gap): await reload(since: gap.from)
+        case .recovered: break
         }
       }
     }

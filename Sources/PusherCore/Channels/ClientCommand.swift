@@ -5,10 +5,21 @@ package struct ClientCommand: Sendable {
   package init(service: PusherService) { prefix = service.eventPrefix }
 
   /// `auth` and `channel_data` go out byte for byte as signed.
-  package func subscribe(channel: String, auth: Authorization?) -> String {
+  package func subscribe(
+    channel: String, auth: Authorization?, rewind: PusherRewind? = nil
+  ) -> String {
     message(
       "subscribe",
-      .object(texts: ["channel": channel, "auth": auth?.auth, "channel_data": auth?.data]))
+      .object(present: [
+        "channel": .string(channel), "auth": (auth?.auth).map(JSONValue.string),
+        "channel_data": (auth?.data).map(JSONValue.string), "rewind": rewind?.json,
+      ]))
+  }
+
+  /// Asks for the events after these positions.
+  package func resume(_ positions: [(channel: String, position: StreamPosition)]) -> String {
+    let members = positions.map { JSONValue.Member($0.channel, $0.position.json) }
+    return message("resume", ["channel_positions": .object(members)])
   }
 
   /// Both parts go out byte for byte as signed.
@@ -34,6 +45,21 @@ package struct ClientCommand: Sendable {
 
   private func message(_ name: String, _ data: JSONValue) -> String {
     JSONWriter.text(["event": .string(prefix + name), "data": data])
+  }
+}
+
+/// Earlier events with which a subscription begins, in Protocol V2 of sockudo.
+public enum PusherRewind: Sendable, Equatable {
+  /// The last events, at most this number.
+  case count(Int)
+  /// The events of the last seconds.
+  case seconds(Int)
+
+  var json: JSONValue {
+    switch self {
+    case .count(let count): .integer(count)
+    case .seconds(let seconds): ["seconds": .integer(seconds)]
+    }
   }
 }
 

@@ -1,8 +1,9 @@
 /// The outer object of one Pusher message, with the place of each member's value.
 ///
-/// `{"event": String, "channel"?: String, "data"?: any, "user_id"?: String}`; other members are
-/// skipped. The last of repeated members counts, as in JavaScript. Source: the protocol page,
-/// section "Message format".
+/// `{"event": String, "channel"?: String, "data"?: any, "user_id"?: String}`, in Protocol V2 also
+/// `{"message_id": String, "stream_id": String, "serial": Integer}`; other members are skipped. The
+/// last of repeated members counts, as in JavaScript. Source: the protocol page, section "Message
+/// format".
 package struct Envelope {
   package let message: ByteView
   package let isDecrypted: Bool
@@ -14,6 +15,11 @@ package struct Envelope {
   package private(set) var userIDToken: ByteView?
   /// The value of `data` as in the message, with its quotes; `nil` if absent or `null`.
   package private(set) var dataToken: ByteView?
+  /// The message's ID between its quotes, for Protocol V2.
+  package private(set) var messageIDToken: ByteView?
+  package private(set) var streamIDToken: ByteView?
+  /// The value of `serial` as in the message; any JSON.
+  package private(set) var serialToken: ByteView?
   /// Decrypted content that is not text, as base64 between its quotes.
   package private(set) var base64Token: ByteView?
   /// Decrypted data as text; the message is still encrypted then.
@@ -63,6 +69,12 @@ package struct Envelope {
       dataToken = value.equals("null") ? nil : value
     } else if name.equals("user_id") {
       userIDToken = value.unquoted ?? (value.isNumber ? value : nil)
+    } else if name.equals("serial") {
+      serialToken = value.equals("null") ? nil : value
+    } else if name.equals("message_id") {
+      messageIDToken = value.unquoted
+    } else if name.equals("stream_id") {
+      streamIDToken = value.unquoted
     } else if isDecrypted, name.equals("data_base64") {
       base64Token = value.unquoted
     }
@@ -90,12 +102,20 @@ extension Envelope {
     buffer.removeAll()
     buffer.append(#"{"event":""# as StaticString)
     buffer.append(eventToken)
-    for (name, token) in [("channel", channelToken), ("user_id", userIDToken)] {
+    for (name, token) in [
+      ("channel", channelToken), ("user_id", userIDToken), ("message_id", messageIDToken),
+      ("stream_id", streamIDToken),
+    ] {
       guard let token else { continue }
       buffer.append("\",\"\(name)\":\"")
       buffer.append(token)
     }
-    buffer.append(#"","data":"# as StaticString)
+    buffer.append(UInt8(ascii: "\""))
+    if let serialToken {
+      buffer.append(#","serial":"# as StaticString)
+      buffer.append(serialToken)
+    }
+    buffer.append(#","data":"# as StaticString)
     withExtendedLifetime(content) {
       if UTF8Validator.isValid(content.view) {
         JSONString.encode(content.view, into: buffer)

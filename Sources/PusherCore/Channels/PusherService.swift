@@ -45,8 +45,17 @@ public struct PusherService: Sendable, Equatable {
     defaultCluster: "", protocolVersion: 7, defaultHost: "service.eventflit.com",
     authorizationPath: "/eventflit/auth", userAuthenticationPath: "/eventflit/user-auth")
 
+  /// The Protocol V2 of sockudo, whose server replays the events of a lost connection.
+  ///
+  /// The hosts are those of its clients; a server of your own has another.
+  public static let sockudo = PusherService(
+    eventPrefix: "sockudo:", internalPrefix: "sockudo_internal:",
+    clusterHost: "ws-CLUSTER.sockudo.io", clusterAPIHost: "sockjs-CLUSTER.sockudo.io",
+    defaultCluster: "mt1", protocolVersion: 2, authorizationPath: "/sockudo/auth",
+    userAuthenticationPath: "/sockudo/user-auth")
+
   package static let named: [(name: String, service: PusherService)] = [
-    ("pusher", .pusher), ("eventflit", .eventflit),
+    ("pusher", .pusher), ("eventflit", .eventflit), ("sockudo", .sockudo),
   ]
 }
 
@@ -71,6 +80,9 @@ extension PusherService {
   private static func fill(_ pattern: String, _ cluster: String) -> String {
     pattern.pieces(separatedBy: "CLUSTER").joined(separator: cluster)
   }
+
+  /// True if events have serials, and the server replays them after a position.
+  package var replaysEvents: Bool { protocolVersion == 2 }
 
   package var commonPrefix: String {
     var common = ""

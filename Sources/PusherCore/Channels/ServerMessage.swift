@@ -12,6 +12,10 @@ enum ServerMessage: Equatable {
   case watchlist([PusherWatchlistEvent])
   case memberAdded(channel: String, member: PusherPresenceChannelMember)
   case memberRemoved(channel: String, userID: String)
+  /// The end of the answer to a resume of Protocol V2; a failed channel has its own message too.
+  case resumeSucceeded(JSONValue)
+  case resumeFailed(channel: String, StreamGap)
+  case rewindCompleted(channel: String, JSONValue)
   /// An event of the channel itself, passed on under its public name.
   case channelNotice(name: String)
   case application
@@ -44,7 +48,28 @@ enum ServerMessage: Equatable {
     case "signin_error":
       let (type, text, status) = refusal(envelope.data, type: "SignInError")
       return .signInError(type: type, message: text, status: status)
-    default: return channelMessage(name, envelope, service)
+    default:
+      return (service.replaysEvents ? replayMessage(name, envelope) : nil)
+        ?? channelMessage(name, envelope, service)
+    }
+  }
+
+  /// The messages of Protocol V2 alone.
+  private static func replayMessage(_ name: String, _ envelope: Envelope) -> Self? {
+    switch name {
+    case "resume_success": return .resumeSucceeded(envelope.data)
+    case "resume_failed":
+      let data = envelope.data
+      guard let channel = data["channel"]?.text ?? envelope.channelName else {
+        return .malformed("resume_failed without a channel")
+      }
+      return .resumeFailed(channel: channel, StreamGap(refusal: data))
+    case "rewind_complete":
+      guard let channel = envelope.channelName ?? envelope.data["channel"]?.text else {
+        return .malformed("rewind_complete without a channel")
+      }
+      return .rewindCompleted(channel: channel, envelope.data)
+    default: return nil
     }
   }
 

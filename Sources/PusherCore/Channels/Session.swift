@@ -30,6 +30,7 @@ package struct Session {
   private var reconnector: Reconnector
   private var pace = RequestPace()
   private var decryptor: EventDecryptor
+  private var continuity = Continuity()
   private var outbox = Fifo<SessionOutput>()
 
   /// - Parameter random: Source of the back-off's jitter.
@@ -37,6 +38,7 @@ package struct Session {
     (self.options, self.random) = (options, random)
     decryptor = EventDecryptor(service: options.service)
     reconnector = Reconnector(options.reconnect)
+    for (channel, position) in options.positions { continuity.restore(position, of: channel) }
   }
 
   package mutating func nextOutput() -> SessionOutput? { outbox.popFirst() }
@@ -60,7 +62,9 @@ package struct Session {
     case .connecting(let until), .waiting(let until): until
     case .connected:
       Instant.earliest(
-        Instant.earliest(link.keepalive?.deadline, paceDeadline),
+        Instant.earliest(
+          isReadingPaused ? nil : continuity.deadline,
+          Instant.earliest(link.keepalive?.deadline, paceDeadline)),
         Instant.earliest(
           signIn.deadline(ignoringRequests: isReadingPaused),
           subscriptions.deadline(ignoringRequests: isReadingPaused)))
@@ -136,6 +140,9 @@ package struct Session {
     if isConnected, subscriptions.isAnySubscribed {
       reconnector.openGap(at: link.startOfLoss(at: now))
     }
+    if options.service.replaysEvents {
+      continuity.connectionLost(channels.filter { subscriptions[$0]?.state == .subscribed })
+    }
     link.end()
     let dropped = pace.connectionLost(wasOpen: isConnected, isSilent: isSilent, at: now)
     reportDroppedEvents(dropped, pace.message)
@@ -193,10 +200,12 @@ package struct Session {
   private mutating func wait(until time: Instant) { phase = .waiting(until: time) }
 
   private mutating func closeGapIfSettled(at now: Instant) {
-    guard reconnector.isGapOpen, subscriptions.areAllSettled else { return }
+    guard reconnector.isGapOpen || continuity.hasLost, subscriptions.areAllSettled,
+      areStreamsSettled(at: now)
+    else { return }
     // Channels that are no longer wanted lost nothing.
     guard !subscriptions.isEmpty else { return reconnector.forgetGap() }
-    guard let start = reconnector.closeGap(at: now) else { return }
+    guard let start = reconnector.closeGap(at: now), !continuity.hasJudged else { return }
     report(.connection(.gap(from: start, to: now)))
   }
 
@@ -218,6 +227,7 @@ package struct Session {
     let deadline = now.advanced(by: options.connectTimeout)
     if case .requested = signIn.state { signIn.state = .requested(until: deadline) }
     subscriptions.renewRequests(until: deadline)
+    continuity.renew(until: deadline)
   }
 
   package mutating func redirected(status: Int, to place: String) {
@@ -246,6 +256,7 @@ package struct Session {
         return
       case nil: break
       }
+      tickContinuity(at: now)
       tickPace(at: now)
       if tickSignIn(at: now) { tickSubscriptions(at: now) }
     }
@@ -353,7 +364,7 @@ private struct EventDecryptor {
 /// If a key does not decrypt an event, the app may have replaced it. The session then asks for
 /// authorisation once, and later events wait. It reports the events that still do not decrypt.
 extension Session {
-  private mutating func deliver(_ envelope: Envelope, at now: Instant) -> Received {
+  private mutating func decrypt(_ envelope: Envelope, at now: Instant) -> Received {
     guard let token = envelope.channelToken, Self.mayBeEncrypted(token),
       let channel = envelope.channelName, ChannelKind(channelName: channel) == .encrypted
     else { return .event(envelope, name: nil) }
@@ -420,7 +431,8 @@ extension Session {
       do throws(DecryptionError) {
         let plain = try key.open(envelope.data)
         subscriptions[channel]?.rekeyedAt = nil
-        emit(.deliver(envelope.decrypted(plain, into: decryptor.plainText).message.array))
+        let event = envelope.decrypted(plain, into: decryptor.plainText)
+        emit(.deliver(event.message.array, isDecrypted: true))
       } catch { reportUndecrypted(envelope, channel, "\(error); a new key did not help") }
     }
   }
@@ -503,7 +515,10 @@ extension Session {
       established(socketID: socketID, activityTimeout: timeout, at: now)
     case .error(let code, let message, let channel):
       report(.error(code: code, message: message))
-      switch ErrorSubject(code: code, message: message) {
+      let subject = ErrorSubject(code: code, message: message)
+      // The codes of a resume stand for the rate limit in the older protocol.
+      if subject != .rateLimit, refusedResume(code: code, message: message, at: now) { return }
+      switch subject {
       case .rateLimit: return dropped(message, channel: channel, at: now)
       case .clientEvent where refusedClientEvent(message, channel: channel, at: now): return
       case .clientEvent, .other: break
@@ -534,11 +549,98 @@ extension Session {
       for change in changes { report(.watchlist(change)) }
     case .memberAdded(let channel, let member): memberAdded(channel, member)
     case .memberRemoved(let channel, let userID): memberRemoved(channel, userID)
+    case .resumeSucceeded(let answer): judgeStreams(at: now) { $0.succeeded(answer) }
+    case .resumeFailed(let channel, let gap): judgeStreams(at: now) { $0.failed(gap, of: channel) }
+    case .rewindCompleted(let channel, let data):
+      continuity.rewound(channel)
+      report(.rewound(channel: channel, data))
     case .malformed(let reason): report(.malformed(reason: reason, bytes: envelope.message.array))
     case .unknownInternal(let name):
       report(.unknownInternalEvent(name: name, channel: envelope.channelName))
     case .application, .channelNotice, .unknown: break
     }
+  }
+}
+
+/// Proves, with Protocol V2, that no event is missing, as ``Continuity`` decides.
+extension Session {
+  /// The errors of a resume: recovery is off, or the server saw no position.
+  private static let resumeErrors = 4301...4302
+
+  package func position(of channel: String) -> StreamPosition? { continuity.position(of: channel) }
+
+  /// Orders an event among those of its channel's stream, and decrypts it.
+  private mutating func deliver(_ envelope: Envelope, at now: Instant) -> Received {
+    guard options.service.replaysEvents, envelope.serialToken != nil,
+      let channel = envelope.channelName, subscriptions[channel] != nil
+    else { return decrypt(envelope, at: now) }
+    let verdict = continuity.take(envelope, of: channel)
+    continuity.renew(until: now.advanced(by: options.connectTimeout))
+    guard continuity.hasFindings else {
+      return verdict == .pass ? decrypt(envelope, at: now) : .handled
+    }
+    // A gap is told before the event after it.
+    reportFindings(at: now)
+    if verdict == .pass { pass(envelope, at: now) }
+    closeGapIfSettled(at: now)
+    return .handled
+  }
+
+  /// Passes an event on after all earlier outputs.
+  private mutating func pass(_ envelope: Envelope, at now: Instant) {
+    guard case .event(let event, _) = decrypt(envelope, at: now) else { return }
+    emit(.deliver(event.message.array, isDecrypted: event.isDecrypted))
+  }
+
+  /// Asks once for the events after the positions of all channels; returns false while a verdict
+  /// is due.
+  private mutating func areStreamsSettled(at now: Instant) -> Bool {
+    guard options.service.replaysEvents, isConnected else { return true }
+    guard !continuity.isAsking else { return false }
+    guard continuity.hasLost else { return true }
+    let subscribed = channels.filter { subscriptions[$0]?.state == .subscribed }
+    let deadline = now.advanced(by: options.connectTimeout)
+    let positions = continuity.resume(subscribed, until: deadline)
+    if !positions.isEmpty { emit(.send(command.resume(positions))) }
+    reportFindings(at: now)
+    return positions.isEmpty
+  }
+
+  private mutating func judgeStreams(
+    at now: Instant, _ change: (inout Continuity) -> Void
+  ) {
+    change(&continuity)
+    reportFindings(at: now)
+    closeGapIfSettled(at: now)
+  }
+
+  private mutating func reportFindings(at now: Instant) {
+    while let finding = continuity.nextFinding() {
+      switch finding {
+      case .recovered(let channel, let count, let position):
+        report(.recovered(channel: channel, count: count, position))
+      case .missed(let channel, let gap):
+        report(.missed(channel: channel, gap, from: reconnector.gapStart ?? now, to: now))
+      case .foreign(let channel):
+        let name = ErrorText.shown(channel, limit: ChannelName.maximumLength)
+        let reason = "an answer to a resume for '\(name)', which asked for none"
+        report(.malformed(reason: reason, bytes: []))
+      case .released(let message): Envelope.with(message) { pass($0, at: now) }
+      }
+    }
+  }
+
+  /// Reports whether an error answered the resume; the events after the positions are lost then.
+  private mutating func refusedResume(code: Int?, message: String, at now: Instant) -> Bool {
+    guard continuity.isAsking, let code, Self.resumeErrors.contains(code) else { return false }
+    judgeStreams(at: now) { $0.failAll(StreamGap(message, code: "\(code)")) }
+    return true
+  }
+
+  private mutating func tickContinuity(at now: Instant) {
+    guard !isReadingPaused, let deadline = continuity.deadline, now >= deadline else { return }
+    let time = options.connectTimeout.inWords
+    judgeStreams(at: now) { $0.failAll(StreamGap("no answer to the resume within \(time)")) }
   }
 }
 
@@ -861,6 +963,7 @@ extension Session {
   package mutating func unsubscribe(_ channel: String, at now: Instant) {
     guard let subscription = subscriptions[channel] else { return }
     subscriptions[channel] = nil
+    continuity.forget(channel)
     switch subscription.state {
     case .requested where isConnected, .subscribed where isConnected:
       emit(.send(command.unsubscribe(channel: channel)))
@@ -921,7 +1024,14 @@ extension Session {
       $0?.state = .requested(until: deadline)
       auth = $0?.authorization
     }
-    emit(.send(command.subscribe(channel: channel, auth: auth)))
+    emit(.send(command.subscribe(channel: channel, auth: auth, rewind: rewind(of: channel))))
+  }
+
+  /// Only the first subscription of a channel begins with earlier events.
+  private func rewind(of channel: String) -> PusherRewind? {
+    guard let rewind = options.rewind, options.service.replaysEvents else { return nil }
+    let isNew = subscriptions[channel]?.signatures.haveWorked != true
+    return continuity.mayRewind(channel, isNew: isNew) ? rewind : nil
   }
 
   /// Handles the answer to an ``SessionOutput/authorize(_:)``, unless the connection has changed.
@@ -964,6 +1074,10 @@ extension Session {
       link.noteAnswer(to: until.advanced(by: .zero - options.connectTimeout), at: now)
     case .held, .subscribed: break
     default: return
+    }
+    if options.service.replaysEvents {
+      continuity.subscribed(
+        channel, at: StreamPosition(subscription: envelope), rewinds: rewind(of: channel) != nil)
     }
     let former = subscription.roster
     subscription.state = .subscribed
@@ -1160,6 +1274,12 @@ package enum SessionEvent: Sendable, Equatable {
   case clientEventRefused(message: String)
   /// A `pusher:error`, which does not end the connection.
   case error(code: Int?, message: String)
+  /// The server has replayed all events after a lost connection; `count` is their number.
+  case recovered(channel: String, count: Int, StreamPosition?)
+  /// Events of one channel may be missing between the two times, before the next event.
+  case missed(channel: String, StreamGap, from: Instant, to: Instant)
+  /// The earlier events of a subscription have come; with the server's `rewind_complete`.
+  case rewound(channel: String, JSONValue)
   /// An event of the connection; a gap ends when every channel is subscribed again.
   case connection(ConnectionEvent)
   /// `data` is the ciphertext of an event that was dropped.
@@ -1212,8 +1332,9 @@ package enum SessionOutput: Sendable, Equatable {
   case answerPing(String)
   /// Ask for a signature, and pass the answer to ``Session/authorized(_:_:at:)``.
   case authorize(AuthorizationRequest)
-  /// Pass on an event that was decrypted late: a message for ``Envelope/init(_:isDecrypted:)``.
-  case deliver([UInt8])
+  /// Pass on an event that waited for a key or for its turn: a message for
+  /// ``Envelope/init(_:isDecrypted:)``.
+  case deliver([UInt8], isDecrypted: Bool)
   case close
   /// Drop the socket, or the attempt to get one.
   case abort
@@ -1229,6 +1350,10 @@ package struct SessionOptions: Sendable {
   package var connectTimeout: Duration
   package var reconnect: ReconnectPolicy
   package var presence = PresenceLimits()
+  /// Earlier events with which subscriptions begin, for a service that replays events.
+  package var rewind: PusherRewind?
+  /// Positions of an earlier run, after which the channels go on.
+  package var positions: [(channel: String, position: StreamPosition)] = []
   /// True if a retry without a wait is planned first, so that the owner can move or stop it.
   package var announcesRetries = false
 

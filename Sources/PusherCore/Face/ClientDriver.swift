@@ -287,24 +287,28 @@ extension ClientDriver: ChannelsFeedDelegate {
     case .ended(let end): run.end = end
     case .gap(let start, let end):
       guard run.dispatcher.isLive else { return }
-      count(.gaps)
-      let gap = PusherGap(from: start, to: end, at: now)
-      for channel in run.dispatcher.channels.elements where channel.takeLoss() {
-        channel.bindings.tell(gap)
-      }
-      connection.bindings.tell(gap)
-      let length = start.duration(to: end)
-      log(.warning, "subscribed again; events of \(length.inWords) may be missing")
-      tell(.gap(gap, length: length))
+      let affected = run.dispatcher.channels.elements.filter { $0.takeLoss() }
+      missed(PusherGap(from: start, to: end, at: now), start.duration(to: end), affected, "")
     case .opened, .upgraded, .redirected, .reconnectionTime, .resumedElsewhere: break
     }
+  }
+
+  /// Tells a gap to these channels and to the client; `cause` is for the log.
+  private func missed(
+    _ gap: PusherGap, _ length: Duration, _ channels: [PusherChannel], _ cause: String
+  ) {
+    count(.gaps)
+    for channel in channels { channel.bindings.tell(gap) }
+    connection.bindings.tell(gap)
+    log(.warning, "subscribed again; events of \(length.inWords) may be missing\(cause)")
+    tell(.gap(gap, length: length))
   }
 
   func feed(reports event: SessionEvent, at now: Instant) {
     guard let run else { return }
     defer { pauseWhileHeld() }
     if case .connected(let socketID, _) = event { return connected(run, socketID) }
-    if run.dispatcher.isLive { report(event, run) }
+    if run.dispatcher.isLive { report(event, run, at: now) }
   }
 
   private func connected(_ run: ClientRun, _ socketID: String) {
@@ -345,8 +349,20 @@ extension ClientDriver: ChannelsFeedDelegate {
         : .failed(loss, willRetry: willAttemptReconnect))
   }
 
-  private func report(_ event: SessionEvent, _ run: ClientRun) {
+  private func report(_ event: SessionEvent, _ run: ClientRun, at now: Instant) {
     switch event {
+    case .recovered(let name, let count, _):
+      let channel = run.dispatcher.channels[name]
+      channel?.takeLoss()
+      channel?.bindings.tell(recovered: count)
+      connection.bindings.tell(recovered: count)
+      log(.info, "no event of \(name) is missing; the server replayed \(count)")
+    case .missed(let name, let gap, let start, let end):
+      let channel = run.dispatcher.channels[name]
+      channel?.takeLoss()
+      missed(
+        PusherGap(from: start, to: end, at: now), start.duration(to: end),
+        [channel].compactMap(\.self), " on \(name): \(gap.reason)")
     case .signedIn(let userID, let userData): signedIn(run, userID, userData)
     case .signInFailed(let failure): userFailed(failure, run)
     case .signInDelayed(let reason, let delay):

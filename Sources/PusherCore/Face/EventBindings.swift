@@ -104,6 +104,8 @@ final class EventHandler: Sendable {
 
   func receive(_ gap: PusherGap) { queue?.add(gap) }
 
+  func receive(recovered count: Int) { queue?.add(recovered: count) }
+
   func unbind() {
     isBound.store(false, ordering: .relaxed)
     queue?.finish()
@@ -221,6 +223,10 @@ final class BindingList: Sendable {
     for handler in table.withLock({ $0.all }) { handler.receive(gap) }
   }
 
+  func tell(recovered count: Int) {
+    for handler in table.withLock({ $0.all }) { handler.receive(recovered: count) }
+  }
+
   private func noteChange() { changes.wrappingAdd(1, ordering: .releasing) }
 
   /// Updates a copy of this list's table.
@@ -277,6 +283,7 @@ extension PusherEventBindings {
   ///   case .event(let event): show(event)
   ///   case .lost(let count): warn("\(count) events were dropped")
   ///   case .gap(let gap): await reload(since: gap.from)
+  ///   case .recovered: break
   ///   }
   /// }
   /// ```

@@ -25,6 +25,8 @@ public struct PusherClientOptions: Sendable {
   public var activityTimeout: Duration?
   /// Names and hosts of the service; default: ``PusherService/pusher``.
   public var service: PusherService
+  /// Earlier events with which each channel begins; only ``PusherService/sockudo`` keeps some.
+  public var rewind: PusherRewind?
   /// Checks of the service's certificate, and the client's certificate.
   ///
   /// Authorisation endpoints use only its trust roots.
@@ -210,6 +212,7 @@ extension PusherClientOptions {
       pongTimeout: retries.pongResponseTimeout, connectTimeout: connectTimeout,
       reconnect: retries.policy(mode))
     options.announcesRetries = true
+    options.rewind = rewind
     return options
   }
 }

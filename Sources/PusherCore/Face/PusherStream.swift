@@ -118,8 +118,11 @@ public enum PusherFeedElement<Value: Sendable>: Sendable {
   case lost(Int)
   /// There was no connection; events of that time may be missing.
   case gap(PusherGap)
+  /// There was no connection, and the server replayed this number of events: none is missing on the
+  /// channel.
+  case recovered(Int)
 
-  /// The event; `nil` for a loss or a gap.
+  /// The event; `nil` for a mark.
   public var event: Value? {
     if case .event(let event) = self { event } else { nil }
   }
@@ -130,10 +133,11 @@ extension PusherFeedElement: Equatable where Value: Equatable {}
 /// Time without a connection, in which events may have been missed; see <doc:MissingEvents>.
 ///
 /// After a reconnect, a client first subscribes to all channels again. Then it reports the gap to
-/// its own feeds and to those of the affected channels. Some new events may come before it: compare
-/// their ``PusherEvent/timeReceived``. An ``EventSource`` reports the gap before further events. A
-/// first stream has a gap without length if a Mercure hub does not find the requested event. There
-/// is no gap after `disconnect()`.
+/// its own feeds and to those of the affected channels. With ``PusherService/sockudo``, a channel
+/// has a gap only if the server does not prove that it replayed every event. Some new events may
+/// come before it: compare their ``PusherEvent/timeReceived``. An ``EventSource`` reports the gap
+/// before further events. A first stream has a gap without length if a Mercure hub does not find
+/// the requested event. There is no gap after `disconnect()`.
 public struct PusherGap: Sendable, Equatable {
   /// Time of the former connection's last message, or of the loss of an event stream.
   public var from: WallTime
@@ -258,6 +262,8 @@ final class EventQueue<Value: Sendable>: Sendable {
 
   func add(_ gap: PusherGap) { change { $0.add(gap) } }
 
+  func add(recovered count: Int) { change { $0.add(recovered: count) } }
+
   private func change(_ body: (inout EventBuffer<Value>) -> Void) {
     let (reader, element, isFull) = state.withLock {
       state -> (CheckedContinuation<Element?, Never>?, Element?, Bool) in
@@ -363,6 +369,7 @@ struct EventBuffer<Value: Sendable>: Sendable {
   private var queue = Fifo<Element>()
   private var eventCount = 0
   private var gapCount = 0
+  private var recoveryCount = 0
   private(set) var droppedCount = 0
 
   init(_ buffering: PusherBuffering) { kind = buffering.kind }
@@ -429,11 +436,25 @@ struct EventBuffer<Value: Sendable>: Sendable {
     }
   }
 
+  /// Above the limit, the count joins the last one.
+  mutating func add(recovered count: Int) {
+    guard recoveryCount >= Self.gapLimit else {
+      recoveryCount += 1
+      return queue.append(.recovered(count))
+    }
+    for index in queue.indices.reversed() {
+      guard case .recovered(let former) = queue[index] else { continue }
+      queue[index] = .recovered(former + count)
+      return
+    }
+  }
+
   mutating func take() -> Element? {
     let element = queue.popFirst()
     switch element {
     case .event: eventCount -= 1
     case .gap: gapCount -= 1
+    case .recovered: recoveryCount -= 1
     case .lost, nil: break
     }
     return element

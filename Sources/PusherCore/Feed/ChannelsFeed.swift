@@ -119,7 +119,10 @@ package final class ChannelsFeed: Feed {
     case .answerPing(let text):
       if connection?.answerPing(text) == true { delegate?.feed(exchanged: text, isSent: true) }
     case .authorize(let request): authorize(request)
-    case .deliver(let message): deliver(message)
+    case .deliver(let message, let isDecrypted):
+      Envelope.with(message, isDecrypted: isDecrypted) {
+        delegate?.feed(received: $0, named: nil, at: loop.now)
+      }
     }
   }
 
@@ -130,12 +133,6 @@ package final class ChannelsFeed: Feed {
     }
     signer.sign(request) { [unowned self] result in
       perform { $0.authorized(request, result, at: $1) }
-    }
-  }
-
-  private func deliver(_ message: [UInt8]) {
-    Envelope.with(message, isDecrypted: true) {
-      delegate?.feed(received: $0, named: nil, at: loop.now)
     }
   }
 }

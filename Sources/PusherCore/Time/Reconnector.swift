@@ -64,7 +64,7 @@ struct Reconnector {
   private var isProved = false
   private var wasEverOpen = false
   /// Start of a period in which events may have been lost.
-  private var gapStart: Instant?
+  private(set) var gapStart: Instant?
   private var lastGapEnd: Instant?
 
   init(_ policy: ReconnectPolicy, namedWait: Duration? = nil) {

@@ -7,15 +7,10 @@ package struct Dialect: RawRepresentable, CaseIterable, Hashable, Sendable, Cust
 {
   package static let pusher: Dialect = {
     var dialect = Dialect("pusher", name: "Pusher", pusherTraits)
-    dialect.text.v2Service = sockudo
+    dialect.text.v2Service = .sockudo
     return dialect
   }()
-  /// Names of protocol V2, which clients of the same port may ask for.
-  private static let sockudo = PusherService(
-    eventPrefix: "sockudo:", internalPrefix: "sockudo_internal:", clusterHost: "",
-    clusterAPIHost: "", defaultCluster: "", protocolVersion: 2)
   private static let pusherTraits: Set<Trait> = [
-
     .sendsWebhooks, .sendsSubscriptionCounts, .checksVersions, .knowsSignIn, .sendsCloseFrames,
     .knowsCompression, .answersInfo, .findsAppByKey, .checksTimestamps, .refusesMissingCounts,
     .countsEmptyChannels, .countsMembersTwice, .checksExcludedSocket, .requiresInfoObject,

@@ -263,6 +263,7 @@ extension BenchSubscriber: ChannelsFeedDelegate {
       failed("client event", message, nil)
     case .malformed(let reason, _): failed("malformed", reason, nil)
     case .decryptionFailed(_, _, _, let reason): failed("decryption", reason, nil)
+    case .missed: fleet.noteGap()
     default: break
     }
   }

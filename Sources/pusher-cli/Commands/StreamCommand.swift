@@ -36,7 +36,8 @@ final class StreamRun {
     let file = try settings.stateFile.map {
       try StateFile($0, url: settings.url, warn: diagnostics.warning)
     }
-    let lastEventID = settings.lastEventID ?? file.map { String(decoding: $0.id, as: UTF8.self) }
+    let lastEventID =
+      settings.lastEventID ?? file.map { String(decoding: $0.place.id, as: UTF8.self) }
     run.handler?.begin(settings.url, after: lastEventID ?? "")
     let progress: any Progress = run.handler ?? run.output
     let state = file.map {
@@ -55,7 +56,7 @@ final class StreamRun {
       settings, feed, printer: printer, loop: loop, diagnostics: diagnostics)
     if let state {
       loop.add(state)
-      if printer.printsEvents { completeLine(of: descriptor, diagnostics) }
+      if printer.printsEvents { run.completeLine(of: descriptor) }
     }
   }
 
@@ -69,22 +70,6 @@ final class StreamRun {
     if settings.showsHeaders { feed.onHead = { [run] in run.diagnostics.show($0) } }
     run.readiness.manager.status("connecting to \(settings.url.place)")
     return try run.run(self, feed, printer)
-  }
-
-  /// Ends a partial last line of an earlier run; the server sends that event again.
-  private func completeLine(of descriptor: OutputDescriptor, _ diagnostics: Diagnostics) {
-    let terminator = settings.printing.form.terminator
-    switch IncompleteLine.end(of: descriptor.number, terminator: terminator) {
-    case .whole: break
-    case .torn:
-      run.output.buffer.append(terminator)
-      diagnostics.warning(
-        "the file at standard output ends in the middle of a line: pusher-cli ends that line "
-          + "before it adds new ones")
-    case .unknown(let reason):
-      diagnostics.warning(
-        "cannot check whether the file at standard output ends with a complete line: \(reason)")
-    }
   }
 }
 

@@ -30,6 +30,7 @@ final class SubscribeRun {
   private let diagnostics: Diagnostics
   private var orders: InputOrders?
   private let repair: GapCommand?
+  private let state: StateKeeper?
   private var wasSignedIn = false
   private var limit: RateLimit?
   private var droppedEvents = 0
@@ -45,9 +46,23 @@ final class SubscribeRun {
       diagnostics: diagnostics)
     printer = run.makePrinter(descriptor, service: settings.connection.service)
     let refresh = settings.refresh(loop, diagnostics, from: origin)
-    let feed = try settings.makeFeed(
-      settings.sessionOptions(longestSilence: run.readiness.manager.longestSilence), sink: printer,
-      loop: loop, refresh: refresh)
+    var options = settings.sessionOptions(longestSilence: run.readiness.manager.longestSilence)
+    let file = try settings.stateFile.map {
+      try StateFile($0, url: settings.app, warn: diagnostics.warning)
+    }
+    options.positions = file?.place.positions.elements.map { ($0.name, $0.value) } ?? []
+    // Receivers know an event that is delivered again by its ID.
+    if settings.connection.service.replaysEvents { run.handler?.begin(settings.app, after: "") }
+    state = file.map { [run] in
+      StateKeeper(
+        $0, progress: run.handler ?? run.output, startingAfter: "",
+        limit: settings.printing.bufferSize, diagnostics: diagnostics, clock: { loop.now })
+    }
+    if let state {
+      loop.add(state)
+      if printer.printsEvents { run.completeLine(of: descriptor) }
+    }
+    let feed = try settings.makeFeed(options, sink: printer, loop: loop, refresh: refresh)
     let members = ChannelMembership(settings.channels, feed: feed)
     self.members = members
     channels = ChannelsLifecycle(
@@ -118,7 +133,28 @@ extension SubscribeRun: RunPart {
       MetricFamily(
         "pusher_cli_parse_fallbacks_total",
         "Messages that took the general path instead of the fast path.", printer.fallbacks),
-    ] + (repair.map { [$0.metrics] } ?? [])
+    ] + (repair.map { [$0.metrics] } ?? []) + recoveryMetrics
+  }
+
+  private var recoveryMetrics: [MetricFamily] {
+    guard settings.connection.service.replaysEvents else { return [] }
+    return [
+      MetricFamily(
+        "pusher_cli_recoveries_total", "Channels of lost connections without a missing event.",
+        channels.recovered.channels),
+      MetricFamily(
+        "pusher_cli_recovered_events_total", "Events that the server replayed for them.",
+        channels.recovered.events),
+    ]
+  }
+
+  var summary: [String] {
+    guard settings.connection.service.replaysEvents else { return [] }
+    let (events, times) = (channels.recovered.events, channels.recovered.channels)
+    return [
+      "\(Quantities.words(events, of: "event")) recovered in "
+        + "\(Quantities.words(times, of: "resumption")), \(Quantities.words(channels.gaps, of: "gap"))"
+    ]
   }
 
   var obstacle: Obstacle? {
@@ -149,7 +185,10 @@ extension SubscribeRun: RunPart {
   func roundEnded() {
     channels.flushPendingError()
     if !run.isEnding { orders?.carryOut() }
+    run.isEnding ? state?.finish() : state?.update()
   }
+
+  func outputEnded() { state?.conclude() }
 
   func endBegins() {
     orders?.stop()
@@ -186,9 +225,19 @@ extension SubscribeRun: ChannelsFeedDelegate {
     // After the end nothing more is printed, but the close handshake continues.
     guard !run.isEnding else { return }
     printer.print(event, named: name)
+    note(event)
     run.finishEvent()
     if let discovery, let count = event.subscriptionCount(settings.connection.service) {
       discovery.counted(count, on: event.channelName ?? "")
+    }
+  }
+
+  /// Notes that the run is through with an event, whether it was printed or left out.
+  private func note(_ event: Envelope) {
+    guard let state, let channel = event.channelName else { return }
+    let former = feed.session.position(of: channel)
+    if let position = StreamPosition(of: event, after: former) {
+      state.note(position, of: channel)
     }
   }
 
@@ -203,7 +252,13 @@ extension SubscribeRun: ChannelsFeedDelegate {
       run.readiness.manager.status("connected to \(settings.connection.host)")
       discovery?.connected()
       becomeReady()
+    case .missed(let channel, let gap, let from, let to):
+      if let position = gap.position { state?.note(position, of: channel) }
+      repair?.begin(from: from, to: to, [channel])
     case .subscribed(let channel, let presence):
+      if let state, let position = feed.session.position(of: channel) {
+        state.note(position, of: channel)
+      }
       members.subscribed(channel)
       if let presence { discovery?.counted(presence.count, on: channel) }
       becomeReady()

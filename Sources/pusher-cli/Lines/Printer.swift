@@ -296,7 +296,7 @@ final class Printer {
     HandedEvent(
       line: line.text.array + [UInt8(ascii: "\n")], name: line.name,
       channel: line.channel.map(JSONString.decode), userID: line.userID.map(JSONString.decode),
-      id: line.hasChannel ? nil : line.id.map(JSONString.decode) ?? "",
+      id: line.id.map(JSONString.decode) ?? (line.hasChannel ? nil : ""),
       receivedAt: burstTime?.rfc3339 ?? "")
   }
 
@@ -335,17 +335,18 @@ final class Printer {
 
   /// Prints a gap: `pretty` always shows it, other formats with `--lifecycle`.
   func printGap(
-    _ length: String, _ consequence: String, event: String, data: JSONValue, isAsked: Bool
+    _ length: String, _ consequence: String, event: String, channel: String?, data: JSONValue,
+    isAsked: Bool
   ) {
     guard let pretty else {
-      if isAsked { printLifecycle(event: event, channel: nil, data: data) }
+      if isAsked { printLifecycle(event: event, channel: channel, data: data) }
       return
     }
     guard printsEvents || isAsked else { return }
     _ = begin()
     beginShowing()
     pretty.write(gap: length, consequence: consequence)
-    files?.assign(channel: nil, event: event, size: output.count)
+    files?.assign(channel: channel, event: event, size: output.count)
   }
 
   static func text(of data: JSONValue) -> String {

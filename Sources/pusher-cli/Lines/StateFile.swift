@@ -1,7 +1,7 @@
 internal import PusherCore
 internal import PusherPlatform
 
-/// The file of `--state-file`: the ID of the last printed event, after which the next run begins.
+/// The file of `--state-file`: the place after the last printed event, where the next run begins.
 ///
 /// The file is replaced atomically, and locked during the run, so that two runs cannot share it.
 /// The lock is on the file itself. Each new file is locked before the rename; after locking, a
@@ -14,7 +14,7 @@ final class StateFile {
   private var descriptor: Int32 = -1
   /// Content of the file; `nil` if it must be written in any case.
   private var held: StateRecord?
-  private(set) var id: [UInt8] = []
+  private(set) var place = StatePlace()
   private static let tries = 100
 
   /// Opens or creates, locks and reads the file of a stream.
@@ -38,15 +38,15 @@ final class StateFile {
     if held == nil, !isNew {
       warn("the state file '\(path)' is empty: starting without an id")
     }
-    id = held?.id ?? []
+    place = held?.place ?? StatePlace()
     try compare(warn)
     try begin(warn)
   }
 
   deinit { if descriptor >= 0 { close(descriptor) } }
 
-  func save(_ id: [UInt8]) -> String? {
-    switch replace(StateRecord(id: id, of: url)) {
+  func save(_ place: StatePlace) -> String? {
+    switch replace(StateRecord(place, of: url)) {
     case .success: return nil
     case .failure(let error): return "\(error)"
     }
@@ -61,7 +61,7 @@ final class StateFile {
       close(descriptor)
       descriptor = successor
       held = record
-      id = record.id
+      place = record.place
     }
   }
 
@@ -73,7 +73,7 @@ final class StateFile {
 
   /// Creates the file, whole and locked; returns -1, with `errno`, if the name is taken.
   private func make() -> Int32 {
-    let record = StateRecord(id: [], of: url)
+    let record = StateRecord(StatePlace(), of: url)
     let made = FileReplacement.establish(
       path, with: record.bytes, draft: "\(path).pusher-cli-new-\(getpid())", prepare: Self.prepare)
     switch made {
@@ -143,7 +143,7 @@ final class StateFile {
   private func compare(_ warn: Voice) throws(UsageError) {
     guard let held else { return }
     let place = held.url
-    let own = StateRecord(id: [], of: url)
+    let own = StateRecord(StatePlace(), of: url)
     guard place == own.url else {
       throw UsageError(
         "--state-file: '\(path)' belongs to \(place); use another file, or remove this one")
@@ -156,7 +156,7 @@ final class StateFile {
 
   /// Checks early that the file can be replaced; a full disk may have room later.
   private func begin(_ warn: Voice) throws(UsageError) {
-    guard case .failure(let error) = replace(StateRecord(id: id, of: url)) else { return }
+    guard case .failure(let error) = replace(StateRecord(place, of: url)) else { return }
     let text = "cannot write '\(path)': \(error)"
     guard [ENOSPC, EDQUOT, EFBIG, EIO].contains(error.code) else {
       throw UsageError("--state-file: \(text)")
@@ -165,29 +165,41 @@ final class StateFile {
   }
 }
 
-/// The content of the file of `--state-file`: an event's ID and its stream.
+/// A place in what a run receives: an event's ID for a stream, a position for each channel.
+struct StatePlace: Equatable {
+  /// UTF-8 without line ends; empty before the first event with an ID.
+  var id: [UInt8] = []
+  var positions = OrderedTable<StreamPosition>()
+}
+
+/// The content of the file of `--state-file`: a place and its stream or app.
 ///
 /// ```
 /// pusher-cli state 1
 /// url https://example.com/log
 /// query 5df6e0e2761359d3
+/// position {"channel":"orders","stream_id":"5f1c","serial":41,"last_message_id":"a1"}
 /// id 42
 /// ```
 ///
+/// `sse` has an id, and `subscribe` a position for each channel.
 /// The URL lacks user information and query, which may be secret. A query is kept as 8 bytes of
 /// its SHA-256.
 struct StateRecord: Equatable {
-  /// UTF-8 without line ends; empty before the first event with an ID.
-  var id: [UInt8]
+  var place: StatePlace
   var url: String
   var query: String?
 
-  static let fileLimit = 256 << 10
+  static let fileLimit = 8 << 20
   private static let title = "pusher-cli state "
   var bytes: [UInt8] {
     var text = "\(Self.title)1\nurl \(url)\n"
     if let query { text += "query \(query)\n" }
-    return Array((text + "id ").utf8) + id + [UInt8(ascii: "\n")]
+    for (channel, position) in place.positions.elements {
+      let members = [JSONValue.Member("channel", .string(channel))]
+      text += "position \(JSONWriter.text(.object(members + (position.json.members ?? []))))\n"
+    }
+    return Array((text + "id ").utf8) + place.id + [UInt8(ascii: "\n")]
   }
 
   /// Parses a file; `nil` if it is empty.
@@ -210,29 +222,39 @@ struct StateRecord: Equatable {
       throw FileFault(reason: "it has version \(text); this program reads version 1")
     }
     let record = try parse(members: lines)
-    guard let objection = EventID.objection(to: record.id) else { return record }
+    guard let objection = EventID.objection(to: record.place.id) else { return record }
     throw FileFault(reason: "its id is invalid: it \(objection)")
   }
 
   private static func parse(members lines: [ArraySlice<UInt8>]) throws(FileFault) -> StateRecord {
     var members: [String: [UInt8]] = [:]
+    var place = StatePlace()
     for line in lines {
       let name = line.prefix { $0 != UInt8(ascii: " ") }
-      members[String(decoding: name, as: UTF8.self)] = Array(line.dropFirst(name.count + 1))
+      let value = Array(line.dropFirst(name.count + 1))
+      guard name.elementsEqual("position".utf8) else {
+        members[String(decoding: name, as: UTF8.self)] = value
+        continue
+      }
+      guard let json = try? JSONParser.parse(String(decoding: value, as: UTF8.self)),
+        let channel = json["channel"]?.text, let position = StreamPosition(json)
+      else { throw FileFault(reason: "a position in it is invalid") }
+      place.positions[channel] = position
     }
     guard let id = members["id"], let url = members["url"] else {
       throw FileFault(reason: "its id or URL is missing")
     }
+    place.id = id
     return StateRecord(
-      id: id, url: String(decoding: url, as: UTF8.self),
+      place: place, url: String(decoding: url, as: UTF8.self),
       query: members["query"].map { String(decoding: $0, as: UTF8.self) })
   }
 }
 
 extension StateRecord {
-  fileprivate init(id: [UInt8], of url: HTTPURL) {
+  fileprivate init(_ place: StatePlace, of url: HTTPURL) {
     self.init(
-      id: id, url: url.place,
+      place: place, url: url.place,
       query: url.query.map { Hex.encode(Array(Digest.sha256(Array($0.utf8))[..<8])) })
   }
 }

@@ -18,6 +18,9 @@ final class ChannelsLifecycle: Lifecycle {
   /// Skipped events that were reported; names above the limit are reported only with `-v`.
   private var namesLeftOut: Set<String> = []
   private static let mostNames = 16
+  /// Replayed events, and the lost connections of channels after which none is missing.
+  private(set) var recovered = (events: 0, channels: 0)
+  private let now: () -> Instant
   /// The server of the present connection.
   private var host: String { (try? HTTPURL(parsing: place))?.host ?? settings.connection.host }
 
@@ -26,6 +29,7 @@ final class ChannelsLifecycle: Lifecycle {
     members: ChannelMembership
   ) {
     (self.settings, self.members) = (settings, members)
+    now = { loop.now }
     super.init(
       settings.printing, of: "connection to \(settings.connection.host)", at: "",
       look: SecondLook(settings.connection), printer: printer, loop: loop, diagnostics: diagnostics)
@@ -79,8 +83,53 @@ final class ChannelsLifecycle: Lifecycle {
     case .malformed(let reason, let bytes):
       unreadable += 1
       malformed(reason, bytes)
+    case .recovered(let channel, let count, _): recovered(channel, count)
+    case .missed(let channel, let gap, let from, let to): missed(channel, gap, from, to)
+    case .rewound(let channel, let data): rewound(channel, data)
     case .connection, .pong: break
     }
+  }
+
+  private func recovered(_ channel: String, _ count: Int) {
+    recovered = (recovered.events + count, recovered.channels + 1)
+    let events = Quantities.words(count, of: "event")
+    diagnostics.info("no event of \(channel) is missing; the server replayed \(events)")
+    line("pusher-cli:recovered", of: channel, ["count": .integer(count)])
+  }
+
+  private func missed(_ channel: String, _ gap: StreamGap, _ from: Instant, _ to: Instant) {
+    func shown(_ text: String) -> String {
+      ErrorText.shown(Redaction.redact(text), limit: 200)
+    }
+    let reason = shown(gap.reason)
+    let place = gap.after.map { " after serial \($0.serial)" } ?? ""
+    let cause = gap.code == StreamGap.unproven ? reason : "\(shown(gap.code)): \(reason)"
+    let text = "events of \(channel)\(place) may be missing (\(cause))"
+    pendingError = nil
+    diagnostics.warning(text)
+    let members = JSONValue.object(present: [
+      "code": .string(shown(gap.code)), "reason": .string(reason),
+      "serial": gap.after.map { .integer($0.serial) },
+      "expected_stream_id": gap.after.map { .string($0.streamID) },
+      "current_stream_id": gap.currentStreamID.map { .string(shown($0)) },
+      "oldest_available_serial": gap.oldest.map { .integer($0) },
+      "newest_available_serial": gap.newest.map { .integer($0) },
+    ])
+    printGap(
+      from, to, at: now(), of: channel, nature: "gap in \(channel)", consequence: text,
+      members.members ?? [])
+  }
+
+  /// A rewind that the server cut is news.
+  private func rewound(_ channel: String, _ data: JSONValue) {
+    let cuts = [("truncated_by_retention", "retention"), ("truncated_by_limit", "limit")]
+      .filter { data[$0.0]?.bool == true }.map { "by its \($0.1)" }
+    if !cuts.isEmpty || data["complete"]?.bool == false {
+      let cause = cuts.isEmpty ? "" : " (cut \(cuts.joined(separator: " and ")))"
+      diagnostics.warning(
+        "the server has not all events of \(channel) that --rewind asks for\(cause)")
+    }
+    line(name("rewind_complete"), of: channel, data)
   }
 
   private func connected(_ socketID: String, _ timeout: Duration) {
@@ -249,6 +298,13 @@ final class ChannelsLifecycle: Lifecycle {
     if case .closed(code, _) = loss { return "\(loss)" }
     guard let code, let lastError, lastError.code == code else { return "\(loss)" }
     return lastError.text
+  }
+
+  override func back(after length: Duration) -> (text: String, isUsual: Bool) {
+    guard settings.connection.service.replaysEvents else { return super.back(after: length) }
+    return (
+      "back after \(length.inWords); events sent meanwhile are lost (the server keeps none)", false
+    )
   }
 
   override var consequenceOfGap: String {

@@ -29,7 +29,9 @@ final class GapCommand {
   func begin(from start: Instant, to end: Instant, _ channels: [String] = []) {
     guard !isCut else { return }
     guard process == nil else {
-      next = (next?.start ?? start, end, channels)
+      let known = next?.channels ?? []
+      let more = channels.filter { name in !known.contains { $0.isSame(as: name) } }
+      next = (next?.start ?? start, end, known + more)
       return
     }
     let names = JSONValue.array(channels.map(JSONValue.string))

@@ -141,12 +141,21 @@ class Lifecycle {
 
   private func gap(_ from: Instant, _ to: Instant, at now: Instant) {
     let length = from.duration(to: to)
-    gaps += 1
-    gapTime += length
     say(back(after: length))
+    printGap(
+      from, to, at: now, nature: nature(of: length), consequence: consequenceOfGap, membersOfGap)
+  }
+
+  /// Counts and prints a gap of one channel, or of the connection.
+  func printGap(
+    _ from: Instant, _ to: Instant, at now: Instant, of channel: String? = nil, nature: String,
+    consequence: String, _ members: [JSONValue.Member]
+  ) {
+    gaps += 1
+    gapTime += from.duration(to: to)
     printer?.printGap(
-      nature(of: length), consequenceOfGap, event: "pusher-cli:gap",
-      data: .object(Self.gap(from: from, to: to, at: now) + membersOfGap), isAsked: printsLines)
+      nature, consequence, event: "pusher-cli:gap", channel: channel,
+      data: .object(Self.gap(from: from, to: to, at: now) + members), isAsked: printsLines)
   }
 
   private func say(_ message: (text: String, isUsual: Bool)) {

@@ -325,7 +325,9 @@ final class PrintingRun {
     record?.flush()
     sync?.finish()
     part.outputEnded()
-    for line in printer?.tally?.lines ?? [] { diagnostics.answer(line) }
+    if let tally = printer?.tally {
+      for line in tally.lines + part.summary { diagnostics.answer(line) }
+    }
     if let words = printer?.field?.lastWords { diagnostics.answer(words) }
     tellShortfall(part)
     switch ending.ending {
@@ -380,6 +382,22 @@ final class PrintingRun {
   }
 
   // MARK: The output
+
+  /// Ends a partial last line of an earlier run; the server sends that event again.
+  func completeLine(of descriptor: OutputDescriptor) {
+    let terminator = settings.printing.form.terminator
+    switch IncompleteLine.end(of: descriptor.number, terminator: terminator) {
+    case .whole: break
+    case .torn:
+      output.buffer.append(terminator)
+      diagnostics.warning(
+        "the file at standard output ends in the middle of a line: pusher-cli ends that line "
+          + "before it adds new ones")
+    case .unknown(let reason):
+      diagnostics.warning(
+        "cannot check whether the file at standard output ends with a complete line: \(reason)")
+    }
+  }
 
   static func start(
     _ diagnostics: Diagnostics, _ settings: FeedSettings? = nil,

@@ -12,6 +12,8 @@ protocol RunPart: FeedDelegate {
   var silenceHint: String { get }
   var command: Command { get }
   var metrics: [MetricFamily] { get }
+  /// Lines of `--summary` after the events.
+  var summary: [String] { get }
   /// Handles a change of the connection after it was reported.
   func noted(_ event: ConnectionEvent)
   /// Returns the meaning of the feed's end for the run.
@@ -78,6 +80,7 @@ extension RunPart {
 
   var silenceHint: String { "" }
   var metrics: [MetricFamily] { [] }
+  var summary: [String] { [] }
   func feedClosed() {}
   func outputEnded() {}
   func endBegins() {}

@@ -1,6 +1,6 @@
 internal import PusherCore
 
-/// Saves the id of the last written event in the state file, within a second and at the end.
+/// Saves the place after the last written event in the state file, within a second and at the end.
 ///
 /// Only completely written events count. A failed save is retried.
 final class StateKeeper: LoopSource {
@@ -9,7 +9,9 @@ final class StateKeeper: LoopSource {
   private let clock: () -> Instant
   private let diagnostics: Diagnostics
   private let ids: PrintedIDs
-  private var wanted: [UInt8]
+  private var positions = PrintedPositions()
+  private var wanted: StatePlace
+  private var hasNewPositions = false
   private var savedAt: Instant?
   private var deadline: Instant?
   private var isFailing = false
@@ -17,6 +19,8 @@ final class StateKeeper: LoopSource {
 
   /// Less than the promised second, because writing takes time too.
   private static let interval: Duration = .milliseconds(500)
+  /// Saves take at most a twentieth of the time, so that a kill finds few events unsaved.
+  private var pause = StateKeeper.interval
 
   /// - Parameters:
   ///   - id: The first id of the run.
@@ -28,7 +32,8 @@ final class StateKeeper: LoopSource {
     (self.file, self.progress, self.clock, self.diagnostics) = (file, progress, clock, diagnostics)
     ids = PrintedIDs(after: id, limit: limit)
     // The stream begins at this id, even if no event comes.
-    wanted = EventID.objection(to: id.utf8) == nil ? Array(id.utf8) : file.id
+    wanted = file.place
+    if EventID.objection(to: id.utf8) == nil { wanted.id = Array(id.utf8) }
   }
 
   /// Notes the stream's id after the events printed so far.
@@ -38,18 +43,25 @@ final class StateKeeper: LoopSource {
     ids.note(id, at: progress.end)
   }
 
+  /// Notes the position of a channel after the events printed so far.
+  func note(_ position: StreamPosition, of channel: String) {
+    if !progress.hasFailed { positions.note(position, of: channel) }
+  }
+
+  private var hasNews: Bool { hasNewPositions || wanted.id != file.place.id }
+
   /// Saves if it is time, or schedules a save; called after writes.
   func update() {
     collect()
-    guard wanted != file.id else { return }
+    guard hasNews else { return }
     let now = clock()
-    let due = deadline ?? savedAt.map { $0.advanced(by: Self.interval) } ?? now
+    let due = deadline ?? savedAt.map { $0.advanced(by: pause) } ?? now
     if due <= now { save(at: now) } else { deadline = due }
   }
 
   func finish() {
     collect()
-    if wanted != file.id { save(at: clock()) }
+    if hasNews { save(at: clock()) }
   }
 
   /// Saves at the end, and reports a failure.
@@ -61,7 +73,9 @@ final class StateKeeper: LoopSource {
   }
 
   private func collect() {
-    wanted = ids.take(through: progress.written) ?? wanted
+    wanted.id = ids.take(through: progress.written) ?? wanted.id
+    positions.endRound(at: progress.end)
+    if positions.take(through: progress.written, into: &wanted.positions) { hasNewPositions = true }
   }
 
   private func object(_ objection: String) {
@@ -74,11 +88,16 @@ final class StateKeeper: LoopSource {
   private func save(at now: Instant) {
     savedAt = now
     deadline = nil
+    let begun = SystemClock.now()
+    defer {
+      let cost = begun.duration(to: SystemClock.now())
+      pause = min(Self.interval, max(.milliseconds(20), cost * 20))
+    }
     // Otherwise, after a power cut the file could count events that are not on disk.
     progress.synchronize()
     guard let reason = file.save(wanted) else {
       if isFailing { diagnostics.info("saving the last event's id works again") }
-      isFailing = false
+      (isFailing, hasNewPositions) = (false, false)
       return
     }
     deadline = now.advanced(by: Self.interval)
@@ -91,7 +110,38 @@ final class StateKeeper: LoopSource {
   var interest: LoopInterest { LoopInterest(deadline: deadline) }
   func expired(at now: Instant) {
     collect()
-    if wanted == file.id { deadline = nil } else { save(at: now) }
+    if hasNews { save(at: now) } else { deadline = nil }
+  }
+}
+
+/// Remembers the output position of each round's channels, to save their positions after its bytes
+/// are written.
+struct PrintedPositions {
+  private typealias Round = OrderedTable<StreamPosition>
+
+  private var round = Round()
+  private var rounds = Fifo<(end: Int, positions: Round)>()
+
+  mutating func note(_ position: StreamPosition, of channel: String) { round[channel] = position }
+
+  /// Ends the round; its events end at `place`, in bytes from the start of the output.
+  mutating func endRound(at place: Int) {
+    guard round.count > 0 else { return }
+    rounds.append((place, round))
+    round = Round()
+  }
+
+  /// Adds the positions of the rounds that end by `written`; returns whether there are any.
+  mutating func take(
+    through written: Int, into positions: inout OrderedTable<StreamPosition>
+  ) -> Bool {
+    var isAny = false
+    while let first = rounds.first, first.end <= written {
+      for (channel, position) in first.positions.elements { positions[channel] = position }
+      _ = rounds.popFirst()
+      isAny = true
+    }
+    return isAny
   }
 }
 

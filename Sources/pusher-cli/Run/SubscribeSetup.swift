@@ -36,6 +36,13 @@ extension SubscribeSettings {
     return connection.network.destination(url, fields.fixed)
   }
 
+  /// Address of the app, to which the positions of `--state-file` belong.
+  var app: HTTPURL {
+    var url = destination.url
+    url.query = nil
+    return url
+  }
+
   /// - Parameter longestSilence: Maximum silence before a ping, if shorter than the settings.
   func sessionOptions(longestSilence: Duration? = nil) -> SessionOptions {
     let silence = feed.activityTimeout ?? .seconds(120)
@@ -45,6 +52,7 @@ extension SubscribeSettings {
       reconnect: feed.policy(
         floor: max(.milliseconds(10), min(feed.reconnectDelay, feed.retryMaxDelay))))
     options.presence.members = maxMembers
+    options.rewind = rewind
     return options
   }
 

@@ -302,8 +302,11 @@ struct TypedArguments: Equatable, Sendable {
       throw UsageError(
         "--url: a secret in the URL would show in ps; put the whole URL into PUSHER_URL")
     }
-    guard url.query == nil else {
-      throw UsageError("--url: leave out '?' and the text after it; pusher-cli sets the query")
+    if let query = url.query {
+      guard let name = PusherService.name(query: query) else {
+        throw UsageError("--url: leave out '?' and the text after it; pusher-cli sets the query")
+      }
+      if !isGiven(Flag.service.name) { try record(name, for: .service, origin: Flag.url.spelling) }
     }
     var path = url.path.split(separator: "/").map(String.init)
     var parts = [

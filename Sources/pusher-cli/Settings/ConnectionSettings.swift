@@ -48,7 +48,7 @@ internal import PusherCore
     _ resolved: inout Resolved, _ face: Face, _ app: CredentialSource
   ) throws(UsageError) {
     key = try resolved.key(app).value
-    service = resolved.service
+    service = resolved.service(of: app)
     let url = try Self.apiURL(resolved)
     let port: Int?
     let scheme: String

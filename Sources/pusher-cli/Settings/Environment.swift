@@ -24,6 +24,8 @@ struct CredentialSource: Equatable, Sendable {
   var port: Setting?
   var scheme: Setting?
   var path: Setting?
+  /// The service, if the variables tell its protocol.
+  var service: PusherService?
   /// The variables with Reverb's rate limit, for `serve`.
   var rateLimit: Environment?
   /// Variable that must name the server, for self-hosted families.
@@ -78,7 +80,10 @@ struct Environment: Equatable, Sendable {
 
   /// Returns all sources that are not empty, the preferred one first.
   func sources(isAPI: Bool) throws(UsageError) -> [CredentialSource] {
-    var sources = [pusher, try fromURL(), reverb(isAPI: isAPI), soketi].filter { !$0.isEmpty }
+    var sources = [
+      pusher, try fromURL(), reverb(isAPI: isAPI), local("SOKETI_DEFAULT_APP", port: "SOKETI_PORT"),
+      sockudo,
+    ].filter { !$0.isEmpty }
     if broadcaster?.value == "reverb",
       let index = sources.firstIndex(where: { $0.requiredHost != nil })
     {
@@ -115,15 +120,20 @@ struct Environment: Equatable, Sendable {
     return source
   }
 
-  /// A soketi with these variables listens on this machine, without TLS.
-  private var soketi: CredentialSource {
+  /// A server with these variables listens on this machine, without TLS.
+  private func local(_ app: String, port: String) -> CredentialSource {
     var source = CredentialSource(
-      key: first(.key, of: "SOKETI_"), secret: secret("SOKETI_DEFAULT_APP_SECRET"),
-      appID: first(.appID, of: "SOKETI_"))
+      key: first("\(app)_KEY"), secret: secret("\(app)_SECRET"), appID: first("\(app)_ID"))
     guard !source.isEmpty else { return source }
-    source.host = Setting(origin: "SOKETI_DEFAULT_APP_KEY", value: "127.0.0.1")
-    source.port = first(.port, of: "SOKETI_") ?? Setting(origin: "SOKETI_PORT", value: "6001")
-    source.scheme = Setting(origin: "SOKETI_DEFAULT_APP_KEY", value: "http")
+    source.host = Setting(origin: "\(app)_KEY", value: "127.0.0.1")
+    source.port = first(port) ?? Setting(origin: port, value: "6001")
+    source.scheme = Setting(origin: "\(app)_KEY", value: "http")
+    return source
+  }
+
+  private var sockudo: CredentialSource {
+    var source = local("SOCKUDO_DEFAULT_APP", port: "PORT")
+    if !source.isEmpty { source.service = .sockudo }
     return source
   }
 
@@ -154,6 +164,7 @@ struct Environment: Equatable, Sendable {
   static let names =
     Flag.all.flatMap(\.variables) + [
       "PUSHER_APP_SECRET", "PUSHER_SECRET", "REVERB_APP_SECRET", "SOKETI_DEFAULT_APP_SECRET",
+      "SOCKUDO_DEFAULT_APP_SECRET",
       "PUSHER_URL", "PUSHER_ENCRYPTION_MASTER_KEY", "REVERB_INTERNAL_HOST", "REVERB_INTERNAL_PORT",
       "REVERB_INTERNAL_SCHEME", "BROADCAST_CONNECTION", "BROADCAST_DRIVER", "CREDENTIALS_DIRECTORY",
       "XDG_CONFIG_HOME", "HOME", "NO_COLOR", "FORCE_COLOR", "CLICOLOR_FORCE", "TERM", "COLUMNS",
@@ -221,8 +232,23 @@ extension CredentialSource {
     appID = setting(id)
     self.host = setting(host)
     scheme = setting(text[..<schemeEnd.lowerBound])
+    if let query = afterScheme.split(separator: "?", maxSplits: 1).dropFirst().first {
+      service = PusherService.named.first { $0.name == PusherService.name(query: query) }?.service
+    }
     let prefix = afterScheme[authorityEnd..<apps.lowerBound]
     path = prefix.isEmpty ? nil : setting(prefix)
+  }
+}
+
+extension PusherService {
+  /// Returns the only service with the version in a query such as `protocol=2`; `nil` if there is
+  /// none, or several.
+  static func name(query: some StringProtocol) -> String? {
+    let versions = String(query).pieces(separatedBy: "&").map(String.init)
+    let services = named.filter { named in
+      versions.contains(where: { $0.isSame(as: "protocol=\(named.service.protocolVersion)") })
+    }
+    return services.count == 1 ? services[0].name : nil
   }
 }
 

@@ -406,6 +406,23 @@ extension EventForm {
   }
 }
 
+extension FeedSettings {
+  /// Takes the file of `--state-file`; refuses options with which there is no single place up to
+  /// which all is done.
+  static func stateFile(_ resolved: Resolved) throws(UsageError) -> String? {
+    guard let path = resolved[.stateFile].text else { return nil }
+    guard path != "-" else { throw UsageError("--state-file cannot use '-'; name a file") }
+    for flag in [Flag.execJobs, .forwardJobs] where resolved[flag].number > 1 {
+      throw UsageError("--state-file keeps one position in the stream; leave out \(flag.spelling)")
+    }
+    guard !resolved[.forwardTimeout].isGiven || resolved[.forwardDead].isGiven else {
+      throw UsageError(
+        "--state-file must lose no event: with --forward-timeout, give --forward-dead too")
+    }
+    return path
+  }
+}
+
 struct PageSettings: Equatable, Sendable {
   /// Columns if no terminal reports its width.
   var columns = 80

@@ -158,6 +158,11 @@ struct Resolved: Sendable {
     PusherService.named.first { $0.name == self[.service].value }?.service ?? .pusher
   }
 
+  /// Returns the service of an option, else that of the source that names the app.
+  func service(of app: CredentialSource) -> PusherService {
+    self[.service].isGiven ? service : app.service ?? service
+  }
+
   /// The environments that may name an app: the file that an option names, else the process's own
   /// and the file that it names.
   var appEnvironments: [Environment] {

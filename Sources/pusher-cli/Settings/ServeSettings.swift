@@ -58,6 +58,11 @@ struct ServeSettings: CommandSettings {
     server.limits = Self.limits(resolved, of: server.dialect)
     asksForConnections = resolved[.maxConnections].isGiven
     server.service = resolved.service
+    if server.service.replaysEvents {
+      throw UsageError(
+        "--service sockudo: serve speaks this protocol to each client that asks for it; leave it out"
+      )
+    }
     if hasTimestamps, !logsEvents, resolved[.timestamps].source == nil {
       throw UsageError("--timestamps needs --log-events")
     }

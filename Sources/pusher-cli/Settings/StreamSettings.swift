@@ -34,11 +34,7 @@ struct StreamSettings: FeedCommandSettings {
     if !fields.all.contains(where: { $0.name.lowercased() == "user-agent" }) {
       headers.append(NamedValue(name: "User-Agent", value: "pusher-cli/\(Version.current)"))
     }
-    stateFile = resolved[.stateFile].text
-    guard stateFile != "-" else {
-      throw UsageError("--state-file cannot use '-'; name a file")
-    }
-    if stateFile != nil { try Self.requireOnePosition(resolved) }
+    stateFile = try FeedSettings.stateFile(resolved)
     headers.removeAll { $0.name.lowercased() == "last-event-id" }
     lastEventID = try Self.lastEventID(resolved, among: fields.all)
     network = try NetworkSettings(&resolved)
@@ -110,17 +106,6 @@ struct StreamSettings: FeedCommandSettings {
         "a password in the URL would show in ps; put the URL into a file and give @FILE")
     }
     return url
-  }
-
-  /// Refuses options with which the stream has no single place up to which all is done.
-  private static func requireOnePosition(_ resolved: Resolved) throws(UsageError) {
-    for flag in [Flag.execJobs, .forwardJobs] where resolved[flag].number > 1 {
-      throw UsageError("--state-file keeps one position in the stream; leave out \(flag.spelling)")
-    }
-    guard !resolved[.forwardTimeout].isGiven || resolved[.forwardDead].isGiven else {
-      throw UsageError(
-        "--state-file must lose no event: with --forward-timeout, give --forward-dead too")
-    }
   }
 
   /// Returns whether to send a request with an effect again; a file's option is for those only.

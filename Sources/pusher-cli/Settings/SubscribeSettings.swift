@@ -14,6 +14,9 @@ struct SubscribeSettings: FeedCommandSettings {
   var webSocket: WebSocketSettings
   var pongTimeout: Duration
   var gap: GapSettings?
+  /// The file that keeps the positions of the channels.
+  var stateFile: String?
+  var rewind: PusherRewind?
   var maxMembers: Int
   /// Reads client events and subscriptions from standard input.
   var readsInput: Bool
@@ -55,6 +58,29 @@ struct SubscribeSettings: FeedCommandSettings {
     maxMembers = resolved[.maxMembers].number
     webSocket = WebSocketSettings(
       compressionOffer: resolved[.compression].isOn ? PerMessageDeflate.offer : nil)
+    stateFile = try FeedSettings.stateFile(resolved)
+    rewind = try PusherRewind(resolved)
+    if let flag = stateFile != nil ? Flag.stateFile : rewind != nil ? .rewind : nil,
+      !connection.service.replaysEvents
+    {
+      throw UsageError(
+        "\(flag.spelling): the server keeps no events in this protocol; "
+          + "a server of sockudo does (--service sockudo)")
+    }
+  }
+}
+
+extension PusherRewind {
+  /// Takes `--rewind`: a number of events, or a time with its unit.
+  fileprivate init?(_ resolved: Resolved) throws(UsageError) {
+    guard let text = resolved[.rewind].text else { return nil }
+    if let count = Quantities.integer(text), count > 0 {
+      self = .count(count)
+    } else if text.utf8.last ?? 0 > UInt8(ascii: "9"), let time = Quantities.duration(text) {
+      self = .seconds(max(1, Int(time.components.seconds)))
+    } else {
+      throw UsageError("--rewind: '\(text)' is not a number of events, or a time such as 30s")
+    }
   }
 }
 

@@ -144,6 +144,21 @@ import Testing
     row.expect(try row.settings(after: "subscribe ").serverText)
   }
 
+  @Test(
+    arguments: """
+      subscribe --url wss://h/app/K?protocol=2 a => sockudo:
+      subscribe --url wss://h/app/K?client=js&protocol=2 --service pusher a => pusher:
+      subscribe --url wss://h/app/K a => pusher:
+      SOCKUDO_DEFAULT_APP_KEY=k subscribe a => sockudo:
+      SOCKUDO_DEFAULT_APP_KEY=k subscribe --service pusher a => pusher:
+      PUSHER_URL=https://k:s@h/apps/1?protocol=2 subscribe a => sockudo:
+      PUSHER_URL=https://k:s@h/apps/1 subscribe a => pusher:
+      """ as Table)
+  func `protocol=2 and the variables of sockudo name its protocol`(row: Table.Row) throws {
+    let settings = try row.settings() as? SubscribeSettings
+    row.expect(settings?.connection.service.eventPrefix ?? "")
+  }
+
   @Test func `a URL of the HTTP API says the app's id`() throws {
     let settings = try trigger(
       "--url https://h:8080/apps/77 " + Self.event,

@@ -19,7 +19,14 @@ import Testing
     sources.reduce(into: [:]) { $0.merge($1) { first, _ in first } }
   }
 
-  private static let families = ["pusher": pusher, "reverb": reverb, "soketi": soketi]
+  private static let sockudo = [
+    "SOCKUDO_DEFAULT_APP_KEY": "dk", "SOCKUDO_DEFAULT_APP_SECRET": "ds",
+    "SOCKUDO_DEFAULT_APP_ID": "4",
+  ]
+
+  private static let families = [
+    "pusher": pusher, "reverb": reverb, "soketi": soketi, "sockudo": sockudo,
+  ]
 
   @Test(
     arguments: """
@@ -28,6 +35,8 @@ import Testing
       reverb trigger -c a -e x d => 2:rs@rk http://reverb.test:8080
       soketi trigger -c a -e x d => 3:ss@sk http://127.0.0.1:6001
       soketi SOKETI_PORT=7001 subscribe a => sk http://127.0.0.1:7001
+      sockudo trigger -c a -e x d => 4:ds@dk http://127.0.0.1:6001
+      sockudo PORT=7002 subscribe a => dk http://127.0.0.1:7002
       """ as Table)
   func `each family of variables names app, secret and server`(row: Table.Row) throws {
     row.expect(try row.settings(families: Self.families).serverText)

@@ -11,6 +11,7 @@ import Testing
     "subscribe --sign-in": "--user-id 7", "subscribe --watch": "--user-id 7",
     "sse --retry-post": "--data x", "serve --timestamps": "--log-events",
     "check --user-info": "--user-id 7", "subscribe --user-info": "--user-id 7",
+    "subscribe --rewind": "--service sockudo", "subscribe --state-file": "--service sockudo",
   ]
 
   /// Command lines for options that the usual one leaves without use.
@@ -36,6 +37,7 @@ import Testing
     "listen": "127.0.0.1:9", "metrics": "127.0.0.1:9", "allow-origin": "https://o.example",
     "allow-host": "o.example", "rate": "7", "speed": "2", "method": "PUT", "fail-where": "data",
     "info": "subscription_count", "path": "/p", "service": "eventflit", "color": "never",
+    "rewind": "5",
   ]
 
   private static func words(for flag: Flag, of command: Command) -> [String] {

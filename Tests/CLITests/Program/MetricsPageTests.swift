@@ -13,7 +13,10 @@ import Testing
   private static func given() throws -> Set<Metric> {
     let metrics = ["--metrics", "127.0.0.1:0"]
     let serve = try Monitored(try LocalServer(options: metrics))
-    let shapes = [["--exec", ":", "--on-gap", ":"], ["--forward", "http://127.0.0.1:1/"]]
+    let shapes = [
+      ["--exec", ":", "--on-gap", ":"], ["--forward", "http://127.0.0.1:1/"],
+      ["--service", "sockudo"],
+    ]
     let runs = try shapes.map { options in
       let server = try Hooked.counting(1)
       let program = try PusherCLI.start(

@@ -174,7 +174,7 @@ struct StateStartTests {
     ),
     ("pusher-cli state 2\nid 5\n", "it has version 2"),
     ("pusher-cli state 1\nurl http://a/\n", "its id or URL is missing"),
-    (String(repeating: "x", count: 300_000), "it is larger than 256 KiB"),
+    (String(repeating: "x", count: 9_000_000), "it is larger than 8192 KiB"),
   ])
   func `a file that is no state file is refused and stays as it is`(text: String, reason: String)
     throws
@@ -203,7 +203,7 @@ struct StateStartTests {
     let text = try SystemFile.text(path)
     #expect(text.hasPrefix("pusher-cli state 1\nurl http://127.0.0.1:1/log\nquery "))
     #expect(text.hasSuffix("\nid \n"))
-    #expect(state.id.isEmpty)
+    #expect(state.place.id.isEmpty)
     #expect(
       try FileManager.default.contentsOfDirectory(atPath: folder).sorted() == [
         "state", "state.pusher-cli-draft",

@@ -170,10 +170,10 @@ private struct SessionRules {
     case .authorize(let request):
       require(isConnected, "asked without a connection")
       requests.append(request)
-    case .deliver(let message):
+    case .deliver(let message, let isDecrypted):
       require(isConnected, "an event without a connection")
       withView(message) { view in
-        require((try? Envelope(view, isDecrypted: true)) != nil, "no event: \(view.text)")
+        require((try? Envelope(view, isDecrypted: isDecrypted)) != nil, "no event: \(view.text)")
       }
     case .abort: require(isDialled, "dropped what was not there")
     case .report(let event): look(event)

@@ -131,7 +131,11 @@ import Testing
 
     let late = harness.answer(request, .success(Self.auth(Self.newSecret)))
     let texts = late.compactMap { output in
-      if case .deliver(let bytes) = output { String(decoding: bytes, as: UTF8.self) } else { nil }
+      if case .deliver(let bytes, _) = output {
+        String(decoding: bytes, as: UTF8.self)
+      } else {
+        nil
+      }
     }
     #expect(
       texts == [

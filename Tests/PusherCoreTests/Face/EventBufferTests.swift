@@ -84,7 +84,7 @@ import Testing
         #expect(number == expected)
         expected += 1
       case .lost(let count): expected += count
-      case .gap, nil: break
+      case .gap, .recovered, nil: break
       }
     }
     for _ in 0..<5000 {
@@ -98,5 +98,20 @@ import Testing
     }
     while let element = buffer.take() { check(element) }
     #expect(expected == next)
+  }
+
+  @Test func `recovered counts keep their places, and above the limit they join the last one`() {
+    var buffer = EventBuffer<Int>(.unbounded)
+    for number in 1...20 {
+      buffer.add(number)
+      buffer.add(recovered: number)
+    }
+    var counts: [Int] = []
+    var events = 0
+    while let element = buffer.take() {
+      if case .recovered(let count) = element { counts.append(count) } else { events += 1 }
+    }
+    #expect(counts == Array(1...15) + [(16...20).reduce(0, +)])
+    #expect(events == 20)
   }
 }

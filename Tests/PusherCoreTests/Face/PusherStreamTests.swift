@@ -8,6 +8,7 @@ extension PusherFeedElement<PusherEvent>? {
     case .event(let event): event.data ?? "no data"
     case .lost(let count): "lost \(count)"
     case .gap: "gap"
+    case .recovered(let count): "recovered \(count)"
     case nil: "end"
     }
   }

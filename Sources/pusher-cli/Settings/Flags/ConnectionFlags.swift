@@ -10,13 +10,18 @@ extension Flag {
 
   static let key = Flag(
     "key", letter: "k", .text("KEY"), is: .app,
-    variables: ["PUSHER_APP_KEY", "PUSHER_KEY", "REVERB_APP_KEY", "SOKETI_DEFAULT_APP_KEY"],
+    variables: [
+      "PUSHER_APP_KEY", "PUSHER_KEY", "REVERB_APP_KEY", "SOKETI_DEFAULT_APP_KEY",
+      "SOCKUDO_DEFAULT_APP_KEY",
+    ],
     of: .working, in: .connection, isCommon: true, summary: "use this app key (PUSHER_APP_KEY)",
     manual: "Use KEY as the app key. The key is public, but the secret is not.")
 
   static let appID = Flag(
     "app-id", .text("ID"), is: .app,
-    variables: ["PUSHER_APP_ID", "REVERB_APP_ID", "SOKETI_DEFAULT_APP_ID"],
+    variables: [
+      "PUSHER_APP_ID", "REVERB_APP_ID", "SOKETI_DEFAULT_APP_ID", "SOCKUDO_DEFAULT_APP_ID",
+    ],
     of: .calling.union([.serve, .subscribe]), in: .connection,
     isCommon: .of(.calling.union([.serve])),
     summary: "use this app id (PUSHER_APP_ID)",
@@ -94,7 +99,8 @@ extension Flag {
     manual: """
       Take the server and the app from URL. Its form is `wss://HOST:PORT/app/KEY` or
       `https://HOST:PORT/apps/ID`. A prefix may stand before `/app` or `/apps`. The URL replaces --scheme,
-      --host, --port, --path, and --key or --app-id. A URL with a secret belongs into PUSHER_URL.
+      --host, --port, --path, and --key or --app-id. With `?protocol=2` it means `--service sockudo`. A URL with
+      a secret belongs into PUSHER_URL.
       """)
 
   static let apiURL = Flag(
@@ -118,11 +124,12 @@ extension Flag {
 
   static let service = Flag(
     "service", .choice(Array(PusherService.named.map(\.name)), "NAME"), of: .client.union([.serve]),
-    in: .connection, default: "pusher", summary: "choose the service: pusher or eventflit",
+    in: .connection, default: "pusher", summary: "choose pusher, eventflit or sockudo",
     manual: """
       Choose the service, with its event names and hosts. `pusher` is also for Reverb, soketi and other servers of its
-      protocol. With `eventflit`, event names begin with `eventflit:`, and the hosts are those of Eventflit. The
-      default is `{default}`.
+      protocol. With `eventflit`, event names begin with `eventflit:`, and the hosts are those of Eventflit. `sockudo`
+      is Protocol V2 of sockudo, with event names that begin with `sockudo:`. Its server replays the events of a lost
+      connection. Each event has an `id` and a `serial`. The default is `{default}`.
       """)
 
   static let cacert = Flag(

@@ -6,7 +6,7 @@ extension Flag {
     .timeout, .idleTimeout, .onIdle, .onReady, .readyFD, .exec, .execJobs, .execTimeout, .execFail,
     .stats,
     .timestamps, .output, .format, .field, .join, .last, .null, .lifecycle, .buffer,
-    .maxEvent, .until,
+    .maxEvent, .until, .rewind,
     .maxMembers,
   ]
 
@@ -401,6 +401,15 @@ extension Flag {
       JSON lines, for example from a database. These pass the filters and are printed with `"repaired":true`;
       other events go on meanwhile. Its other output goes to standard error. Gaps that end while CMD runs are
       one, which has its CMD afterwards. If CMD fails, a warning says so. The end of the run also ends CMD.
+      """)
+
+  static let rewind = Flag(
+    "rewind", .text("N|TIME"), of: [.subscribe], in: .receive,
+    summary: "begin with the last N events, or those of TIME",
+    manual: """
+      Begin each channel with its last N events, or with the events of TIME, such as `30s`. It needs `--service
+      sockudo`. A warning says so if the server does not have all of them. A channel with a place in --state-file
+      continues there instead.
       """)
 
   static let onGapTimeout = Flag(

@@ -72,7 +72,7 @@ extension Flag {
     summary: "start after the event with this id")
 
   static let stateFile = Flag(
-    "state-file", .text("FILE"), of: [.sse], in: .request, isCommon: true,
+    "state-file", .text("FILE"), of: .printing, in: .request, isCommon: .of([.sse]),
     summary: "save the last event's id in FILE, and resume there",
     manual: """
       Save the last event's id in FILE, and start after the id that FILE holds. --last-event-id overrides the id
@@ -81,7 +81,8 @@ extension Flag {
       last second again, and loses none. With --exec or --forward, an event counts when its command has ended or
       it is delivered. FILE belongs to one URL, where only the query may change, and to one run at a time. FILE
       must be a regular file, or not exist yet. It is replaced as a whole, with mode 0600. The guide
-      (docs/guide.md) has more.
+      (docs/guide.md) has more. `subscribe` keeps the place in each channel of one app in the same way, with
+      `--service sockudo`.
       """)
 
   static let acceptJSON = Flag(
