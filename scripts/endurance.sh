@@ -19,12 +19,17 @@
 #   scripts/endurance.sh losses     kills one of three servers on one Redis while `bench` runs, and
 #                                   checks the losses that `bench` tells by an independent count:
 #                                   Benchmarks/delivery-counter.py. Nothing lost is a failure too
+#   scripts/endurance.sh recovery   sends 10,000 numbered events to subscribe --state-file through
+#                                   200 cuts of the connection and 50 kills; each must be printed,
+#                                   twice only if it was in flight, or lie in a told gap
+#     EVENTS=N CUTS=N KILLS=N   other numbers
+#     SEED=N                    other draws (55)
 #   scripts/endurance.sh simulate [COUNT [SEED]]   plays schedules (10,000 from seed 1): servers on
 #                                   a model of Redis, with delays, lost links, kills and an emptied
 #                                   Redis. Prints a schedule that breaks a promise, with its
 #                                   necessary steps alone; the status is then 1
 #
-# PUSHER_CLI names the program of the first three; without it, dist/pusher-cli is built.
+# PUSHER_CLI names the program of all but simulate; without it, dist/pusher-cli is built.
 set -eu
 
 # shellcheck source=scripts/common.sh
@@ -118,10 +123,14 @@ case ${1:-} in
   simulate)
     "$(product simulation)" "${2:-10000}" "${3:-1}"
     ;;
+  recovery)
+    find_program
+    python3 Tests/Faults/recovery.py "$program" "${EVENTS:-10000}" "${CUTS:-200}" "${KILLS:-50}" "${SEED:-55}"
+    ;;
   soak | faults | losses)
     find_program
     temporary=$(mktemp -d)
     "$1"
     ;;
-  *) wrong "name soak, faults, losses or simulate, not '${1:-}'" ;;
+  *) wrong "name soak, faults, losses, recovery or simulate, not '${1:-}'" ;;
 esac
