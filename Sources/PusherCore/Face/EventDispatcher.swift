@@ -10,6 +10,8 @@ final class EventDispatcher: EventSink {
   private let generation: Int
   /// Common prefix of the event names that the session handles.
   private let protocolPrefix: [UInt8]
+  /// True if the session puts events in the order of their serials.
+  private let hasSerials: Bool
   /// Channels known to the session, by name.
   var channels = NameTable<PusherChannel>() { didSet { forgetChannel() } }
 
@@ -39,6 +41,7 @@ final class EventDispatcher: EventSink {
     (self.connection, self.generation) = (connection, generation)
     let prefix = service.commonPrefix
     protocolPrefix = Array(prefix.utf8)
+    hasSerials = service.replaysEvents
     reader = PlainEventReader(protocolPrefix: prefix)
   }
 
@@ -146,6 +149,7 @@ final class EventDispatcher: EventSink {
   private func isPlain(_ envelope: Envelope) -> Bool {
     let name = envelope.eventToken
     if unsafe name.raw.starts(with: protocolPrefix) || name.isEscaped { return false }
+    if hasSerials, envelope.serialToken != nil { return false }
     guard let channel = envelope.channelToken else { return true }
     return !channel.begins(with: "private-encrypted-") && !channel.isEscaped
   }

@@ -296,8 +296,9 @@ import Testing
     #expect(client.take(event(43)) == ["gap after 41: serial 42 did not come", "43"])
   }
 
-  /// A model of the server keeps the last events. Cuts, early live events and repetitions are
-  /// drawn.
+  /// A model of the server keeps the last events.
+  ///
+  /// Cuts, early live events and repetitions are drawn.
   @Test(arguments: UInt64(1)...40)
   func `over random cuts each event comes once and in order, or lies in a told gap`(_ seed: UInt64)
   {

@@ -1,4 +1,5 @@
 import PusherCore
+import PusherServer
 import TestSupport
 import Testing
 
@@ -180,6 +181,29 @@ extension PusherFeedElement<PusherEvent>? {
       if case .event(let event) = element, event.eventName != "x" { continue }
       #expect(Optional(element).shown == "after")
       break
+    }
+  }
+
+  @Test func `sockudo's replay is told in the feeds, in place of a gap`() async throws {
+    let service = try LocalService {
+      $0.faults = [try? StagedFault(parsing: "drop:after=1,times=1")].compactMap { $0 }
+    }
+    let pusher = service.pusher { $0.service = .sockudo }
+    let channel = pusher.subscribe("a")
+    let (ours, all) = (channel.feed(), pusher.feed())
+    pusher.connect()
+    try await channel.subscribed(within: .seconds(10))
+    // The server cuts the connection after the first event.
+    for data in ["1", "2", "3"] { try await service.trigger("x", "a", data) }
+    for elements in [ours, all] {
+      var seen: [String] = []
+      for await element in elements {
+        if case .event(let event) = element, event.eventName != "x" { continue }
+        seen.append(Optional(element).shown)
+        if seen.count == 4 { break }
+      }
+      #expect(seen.filter { $0.count == 1 } == ["1", "2", "3"])
+      #expect(seen.count { $0.hasPrefix("recovered") } == 1, "\(seen)")
     }
   }
 }
