@@ -9,12 +9,18 @@
 --   members   each user: number of its arrival, and the member
 --   byNode    connections by node and user
 --   event     last event of a cache channel
+--   stream    recent events of the channel, by serial
+--   place     ID of the channel's stream, and serial of its last event
 -- Keys of the app:
 --   departed  departures with delayed webhooks, by due time; each has channel, `m` or `v`, and user
 --   order     number of the latest arrival or departure of a member, on any channel
 --   users     connections by signed-in user (operations signIn, signOut and probe)
 --   nodes     names of all nodes with entries to remove
 --   own       connections of one node by signed-in user
+--   streams   name for all streams, which a node asked for
+--   life      the same name, once events get serials
+--   ready     nodes that give serials
+--   streamed  number of the latest stream, on any channel
 --
 -- A message is a row of fields. A field is its length, a colon and its bytes. An operation
 -- publishes the answer to the calling node in the same step, so a node receives all changes of a
@@ -44,6 +50,10 @@ local operations = {
     node bus channel before after delay cursor]],
   facts = [[counts users members byNode event departed order :]],
   keep = [[event : event milliseconds bus message]],
+  beginStreams = [[streams life ready nodes probe : node life milliseconds bus]],
+  publish = [[life streamed stream place event :
+    bus channel kind socket text event milliseconds window limit]],
+  replay = [[life streamed stream place : limit]],
   tellCount = [[counts mark : bus channel before after milliseconds]],
   signIn = [[users own nodes : node answers request bus user socket came connections leaseEnd ...]],
   signOut = [[users own : bus user left connections leaseEnd]],
@@ -104,6 +114,27 @@ local function total()
     if count and count > 0 and count <= 1e9 then n = n + count end
   end
   return math.min(math.floor(n), 1e15)
+end
+
+-- Stores an event of a cache channel. With empty `milliseconds` it does not expire.
+local function cache()
+  if a.milliseconds == '' then
+    call('SET', k.event, a.event)
+  else
+    call('SET', k.event, a.event, 'PX', a.milliseconds)
+  end
+end
+
+-- Returns the ID of the channel's stream in this life. A stream without use for a day is forgotten.
+local function streamID(life)
+  local id = call('HGET', k.place, 'id')
+  if not id or string.sub(id, 1, #life + 1) ~= life .. '-' then
+    call('DEL', k.place, k.stream)
+    id = life .. '-' .. call('INCR', k.streamed)
+    call('HSET', k.place, 'id', id)
+  end
+  call('PEXPIRE', k.place, 86400000)
+  return id
 end
 
 -- Returns the departure of a user, or of the channel's last subscriber.
@@ -257,15 +288,60 @@ if operation == 'facts' then
   return {total(), call('GET', k.event) or '', call('PTTL', k.event), call('HLEN', k.users)}
 end
 
--- Stores an event of a cache channel and publishes the message. With empty `milliseconds` the event
--- does not expire.
+-- Stores an event of a cache channel and publishes the message.
 if operation == 'keep' then
-  if a.milliseconds == '' then
-    call('SET', k.event, a.event)
-  else
-    call('SET', k.event, a.event, 'PX', a.milliseconds)
-  end
+  cache()
   return call('PUBLISH', a.bus, a.message)
+end
+
+-- Asks for serials. The first call tells all nodes; each node then adds itself, and publishes by
+-- `publish` from then on. Once all nodes do, events get serials, for `milliseconds` after the last
+-- call. Each call brings another `life`, because an emptied Redis counts streams from 1 again.
+--
+-- Returns 1 once events get serials, 0 before; -1 if Redis refuses streams.
+if operation == 'beginStreams' then
+  local tried = redis.pcall('XADD', k.probe, 'MAXLEN', '~', '1', '*', 'a', '1')
+  if type(tried) == 'table' and tried.err then return -1 end
+  call('DEL', k.probe)
+  if call('SET', k.streams, a.life, 'NX') then
+    call('DEL', k.ready, k.life)
+    call('PUBLISH', a.bus, f('v'))
+  end
+  call('SADD', k.ready, a.node)
+  -- Without `ready`, no later call could succeed.
+  call('PEXPIRE', k.ready, 2 * tonumber(a.milliseconds))
+  call('PEXPIRE', k.streams, a.milliseconds)
+  if #call('SDIFF', k.nodes, k.ready) > 0 and call('EXISTS', k.life) == 0 then return 0 end
+  call('SET', k.life, call('GET', k.streams), 'PX', a.milliseconds)
+  return 1
+end
+
+-- Publishes an event. Once events get serials, gives it the next one of its channel, and keeps it
+-- for `window`. With a text in `event`, stores that too, as `keep` does.
+if operation == 'publish' then
+  if a.event ~= '' then cache() end
+  local message = f('m') .. f(a.channel) .. f(a.kind) .. f(a.socket) .. f(a.text)
+  local life = call('GET', k.life)
+  if not life then return call('PUBLISH', a.bus, message) end
+  local id, serial = streamID(life), call('HINCRBY', k.place, 'serial', 1)
+  call('XADD', k.stream, 'MAXLEN', '~', a.limit, serial .. '-0', 't', clock(), 'm', a.text)
+  call('PEXPIRE', k.stream, a.window)
+  return call('PUBLISH', a.bus, message .. f(id) .. f(serial))
+end
+
+-- Returns the ID and the serial of a channel's stream, the time, and for each of the last `limit`
+-- events its serial, time and text, the latest first; nothing if events get no serials.
+if operation == 'replay' then
+  local life = call('GET', k.life)
+  if not life then return {} end
+  local out = {streamID(life), tonumber(call('HGET', k.place, 'serial') or '0'), clock()}
+  local events = a.limit == '0' and {} or call('XREVRANGE', k.stream, '+', '-', 'COUNT', a.limit)
+  for _, event in ipairs(events) do
+    out[#out + 1] = tonumber(string.match(event[1], '%d+'))
+    out[#out + 1] = tonumber(event[2][2])
+    out[#out + 1] = event[2][4]
+  end
+  return out
 end
 
 -- Publishes the count of a large channel, at most once in `milliseconds` for all nodes.

@@ -46,6 +46,15 @@ struct RedisKeys {
   func counted(_ channel: String) -> [UInt8] { name("{", channel, "}:counted") }
   func bus(_ channel: String) -> [UInt8] { name("{", channel, "}:bus") }
 
+  /// The keys of numbered events; see `beginStreams` of the script.
+  var streams: [UInt8] { name("streams") }
+  var life: [UInt8] { name("streams:life") }
+  var ready: [UInt8] { name("streams:ready") }
+  /// The stream of a channel, in the order of ``ClusterCall``.
+  func stream(_ channel: String) -> [[UInt8]] {
+    [life, name("streams:last")] + ["stream", "place"].map { name("{", channel, "}:", $0) }
+  }
+
   var nodes: [UInt8] { name("nodes") }
   /// Nodes whose entries are all in Redis.
   var enrolled: [UInt8] { name("nodes:enrolled") }

@@ -20,6 +20,7 @@ package final class RedisMember: ClusterMember {
   private var roster = Roster()
   private var departures = Departures()
   private var calls = WaitingCalls()
+  private var numbering = Numbering()
   private var cleanings: [Int: Cleaning] = [:]
   private var lastCleaning = 0
   private var orders = Fifo<ClusterOrder>()
@@ -65,7 +66,9 @@ package final class RedisMember: ClusterMember {
   /// The next time for ``look(at:)``, besides the signs of life.
   package var deadline: Instant? {
     if case .gathering(let gathering) = registration.state { return gathering.nextLook }
-    return isActive && departures.askedAt == nil ? departures.held.first?.due : nil
+    guard isActive else { return nil }
+    let due = departures.askedAt == nil ? departures.held.first?.due : nil
+    return numbering.isWaiting ? Instant.earliest(due, numbering.nextLook) : due
   }
 
   private typealias Answer = ClusterOrder.Answer
@@ -111,6 +114,8 @@ package final class RedisMember: ClusterMember {
     self.now = now
     if case .gathering(let gathering) = registration.state, gathering.nextLook <= now { gather() }
     if isActive, let due = departures.held.first?.due, due <= now { tellDepartures() }
+    if isActive, numbering.isWaiting, numbering.nextLook <= now { askForNumbers() }
+    if let end = numbering.deadline, end <= now { answerWithoutPlaces() }
   }
 
   /// Renews the lease, and retries after a refusal.
@@ -121,6 +126,8 @@ package final class RedisMember: ClusterMember {
     }
     giveSign()
     tellDepartures()
+    if isActive, numbering.isWanted { askForNumbers() }
+    if let end = numbering.deadline, end <= now { answerWithoutPlaces() }
   }
 }
 
@@ -216,6 +223,7 @@ extension RedisMember {
 
   private func stop() {
     registration.end()
+    numbering.isOn = false
     roster.endWork()
     dropAbandoned()
   }
@@ -311,6 +319,10 @@ extension RedisMember {
       case .asking(let remains) = registration.state
     else { return }
     registration.leaseEnd = end
+    // Asked after the node is in the list, so that a node that begins streams waits for this one.
+    command("EXISTS", keys.streams) {
+      if $0.integer($1, of: "EXISTS") == 1 || $0.numbering.isWanted { $0.giveNumbers() }
+    }
     // An emptied Redis may lack channels that sockets joined since. Sockets that left at the
     // lease's end may still be counted on channels without subscribers.
     let names =
@@ -376,6 +388,9 @@ extension RedisMember {
     for departure in subscriptions { countOut(departure.channel, departure.member) }
     for userID in users { signOut(userID) }
     readKnownLists()
+    // Events may have passed while the link was lost; clients of V2 get them when they resume.
+    if numbering.isWanted, numbering.wasActive { node.add(.missedEvents) }
+    numbering.wasActive = true
     for (number, request) in roster.requests.sorted(by: { $0.key < $1.key }) {
       send(request.question, number)
     }
@@ -1448,7 +1463,8 @@ extension RedisMember {
     // Requests under a former name were sent again, so their answers are ignored.
     if ["j", "s", "e"].contains(kind), channel != keys.answers(registration.id) { return }
     switch (kind, fields.count) {
-    case ("m", 5): message(fields)
+    case ("m", 5), ("m", 7): message(fields)
+    case ("v", 1): giveNumbers()
     case ("a", 6): added(fields)
     case ("r", 4): removed(fields)
     case ("w", 4):
@@ -1468,7 +1484,11 @@ extension RedisMember {
 
   private func message(_ fields: [String]) {
     let isEvent = fields[2] != "0"
-    let frame = SharedFrame(fields[4], channel: isEvent ? fields[1] : nil)
+    var place: StreamPlace?
+    if fields.count == 7, let serial = Int(fields[6]) {
+      place = StreamPlace(id: fields[5], serial: serial)
+    }
+    let frame = SharedFrame(fields[4], channel: isEvent ? fields[1] : nil, place: place)
     let message = BusMessage.channel(fields[1], frame, except: Self.socket(fields[3]))
     node.add(
       isEvent
@@ -1612,7 +1632,12 @@ extension RedisMember {
       let number = calls.nextNumber()
       command("SMEMBERS", keys.nodes) { $0.tookNodes(number, prefix, $1) }
       return .later(number)
-    case .replay: return .answered(.unavailable)
+    case .replay(let name, let start):
+      let number = calls.nextNumber()
+      numbering.questions.append((number, name, start))
+      numbering.deadline = numbering.deadline ?? now.advanced(by: Self.lease + Self.beat)
+      if numbering.isOn { askForEvents() }
+      return .later(number)
     }
   }
 
@@ -1723,6 +1748,10 @@ extension RedisMember {
     self.now = now
     guard isActive else { return .everywhere }
     calls.notePublished()
+    guard !numbering.isAsked else {
+      publishNumbered(event)
+      return .everywhere
+    }
     let message = RedisFields.encode([
       "m", event.channel, event.isFromClient ? "2" : "1", event.excluded ?? "",
       event.text,
@@ -1731,13 +1760,11 @@ extension RedisMember {
       command("PUBLISH", keys.bus(event.channel), message) { $0.published($1) }
       return .everywhere
     }
-    let kept = CachedEvent(name: event.name, data: event.data ?? .null)
     call(
       "keep", [keys.event(event.channel)],
       [
-        "event": kept.stored,
-        "milliseconds": setup.limits.times.cachedEvent.map { "\($0.wholeNanoseconds / 1_000_000)" }
-          ?? "", "bus": keys.bus(event.channel), "message": message,
+        "event": stored(event), "milliseconds": cachedMilliseconds,
+        "bus": keys.bus(event.channel), "message": message,
       ]
     ) { $0.published($1) }
     return .everywhere
@@ -1759,6 +1786,155 @@ extension RedisMember {
     for (number, isTaken) in calls.noteAnswer(isTaken: isTaken) {
       node.add(.answer(number, isTaken ? .published : .unavailable))
     }
+  }
+}
+
+// MARK: - Streams
+
+/// Serials of events, for clients of protocol V2; see `beginStreams` of the script.
+private struct Numbering {
+  typealias Question = (number: Int, channel: String, start: ReplayStart)
+
+  /// True once a node has asked for serials; this node then publishes by `publish`.
+  var isAsked = false
+  /// True if this node has clients of V2.
+  var isWanted = false
+  /// True once all nodes give serials.
+  var isOn = false
+  var wasActive = false
+  var askCount = 0
+  var nextLook = Instant(nanoseconds: 0)
+  /// Questions that wait until all nodes give serials, and the end of the wait.
+  var questions: [Question] = []
+  var deadline: Instant?
+  /// Channels with a staged loss; true for a new stream.
+  var lost = NameTable<Bool>()
+
+  var isWaiting: Bool { isWanted && !isOn }
+}
+
+extension RedisMember {
+  /// An operation may return this number of events at most.
+  private static let replayLimit = 1000
+
+  package var keepsStreams: Bool { numbering.isWanted }
+
+  package func beginStreams(life: String) {
+    guard setup.limits.allowsRecovery, !numbering.isWanted else { return }
+    numbering.isWanted = true
+    giveNumbers()
+  }
+
+  package func endStreams() {
+    (numbering.isWanted, numbering.isOn) = (false, false)
+    answerWithoutPlaces()
+  }
+
+  package func loseStream(of channel: String, isReset: Bool, at now: Instant) {
+    numbering.lost[channel] = isReset
+    let stream = keys.stream(channel)
+    if isReset { send("DEL", stream[2], stream[3]) } else { send("DEL", stream[2]) }
+  }
+
+  private func giveNumbers() {
+    numbering.isAsked = true
+    if registration.isRegistered || registration.hasBegun { askForNumbers() }
+  }
+
+  private func askForNumbers() {
+    numbering.nextLook = now.advanced(by: .milliseconds(200))
+    numbering.askCount += 1
+    // The streams end an hour after the last client of V2 has left.
+    let time = max(setup.limits.times.recovery, .seconds(3600)).wholeNanoseconds / 1_000_000
+    call(
+      "beginStreams",
+      [keys.streams, keys.life, keys.ready, keys.nodes, keys.probe(registration.id)],
+      [
+        "node": registration.id, "life": "\(registration.id).\(numbering.askCount)",
+        "milliseconds": time, "bus": keys.usersBus,
+      ]
+    ) { $0.numbered($1) }
+  }
+
+  private func numbered(_ result: RedisResult) {
+    guard isCurrent, numbering.isWanted else { return }
+    if let words = refusal(in: result) { log(Self.words("streams", error: words)) }
+    switch result.integer {
+    case 0?: break
+    case 1?:
+      numbering.isOn = true
+      askForEvents()
+    default:
+      // Without rights for streams, only clients of V2 lack something.
+      if case .success = result { endStreams() }
+    }
+  }
+
+  /// The event for a cache channel.
+  private func stored(_ event: ChannelEvent) -> String {
+    CachedEvent(name: event.name, data: event.data ?? .null).stored
+  }
+
+  private var cachedMilliseconds: String {
+    setup.limits.times.cachedEvent.map { "\($0.wholeNanoseconds / 1_000_000)" } ?? ""
+  }
+
+  private func publishNumbered(_ event: ChannelEvent) {
+    let limits = setup.limits
+    call(
+      "publish", keys.stream(event.channel) + [keys.event(event.channel)],
+      [
+        "bus": keys.bus(event.channel), "channel": event.channel,
+        "kind": event.isFromClient ? "2" : "1", "socket": event.excluded ?? "",
+        "text": event.text, "event": event.isKept ? stored(event) : "",
+        "milliseconds": cachedMilliseconds,
+        "window": max(limits.times.recovery.wholeNanoseconds / 1_000_000, 1),
+        "limit": min(limits.recoveryEvents, Self.replayLimit),
+      ]
+    ) { $0.published($1) }
+  }
+
+  private func askForEvents() {
+    let questions = numbering.questions
+    (numbering.questions, numbering.deadline) = ([], nil)
+    for question in questions {
+      let limit = question.start == .now ? 0 : min(setup.limits.recoveryEvents, Self.replayLimit)
+      call("replay", keys.stream(question.channel), ["limit": limit]) {
+        $0.replayed(question, $1)
+      }
+    }
+  }
+
+  private func answerWithoutPlaces() {
+    for question in numbering.questions { node.add(.answer(question.number, .unavailable)) }
+    (numbering.questions, numbering.deadline) = ([], nil)
+  }
+
+  private func replayed(_ question: Numbering.Question, _ result: RedisResult) {
+    let name = question.channel
+    guard let values = result.elements, values.count >= 3, let id = values[0].text,
+      let serial = values[1].integer, let time = values[2].integer
+    else {
+      // The streams of an emptied Redis are gone.
+      numbering.isOn = false
+      return node.add(.answer(question.number, .unavailable))
+    }
+    var kept: [StreamReplay.Kept] = []
+    for index in stride(from: 3, to: values.count - 2, by: 3) {
+      guard let serial = values[index].integer, let began = values[index + 1].integer,
+        let text = values[index + 2].text
+      else { continue }
+      let place = StreamPlace(id: id, serial: Int(serial))
+      kept.append((SharedFrame(text, channel: name, place: place), .milliseconds(time - began)))
+    }
+    let head = StreamPlace(id: id, serial: Int(serial))
+    var replay = StreamReplay(head: head, isWhole: kept.count == head.serial)
+    var loss: StreamReplay.Loss?
+    if case .after = question.start {
+      loss = numbering.lost.removeValue(of: name).map { $0 ? .reset : .expired }
+    }
+    replay.fill(kept.reversed(), from: question.start, after: loss, setup.limits)
+    node.add(.answer(question.number, .replay(replay)))
   }
 }
 

@@ -191,6 +191,11 @@ package struct StreamPlace: Sendable, Equatable {
   /// Name of all streams that began together: the ID without its own number.
   fileprivate var life: String { String(Substring(id.utf8.prefix { $0 != UInt8(ascii: "-") })) }
 
+  /// True if the event at `place` is not after this one, and so part of a replay up to it.
+  func isAfter(_ place: StreamPlace?) -> Bool {
+    place.map { $0.id.isSame(as: id) && $0.serial <= serial } ?? false
+  }
+
   /// JSON numbers are exact up to 2^53.
   var isValid: Bool { !id.isEmpty && 0...(1 << 53) ~= serial }
 
@@ -296,13 +301,16 @@ package struct StreamReplay: Sendable {
 final class Resumption {
   let deadline: Instant
   var waiting = NameTable<StreamPlace>()
-  /// Number of channels that the member was asked about.
+  /// Channels that the member was not asked about yet, and the number of the channels that it was.
+  var ready = Fifo<(name: String, place: StreamPlace)>()
   var asked = 0
+  var isAsking = false
+  static let portion = 16
   var recovered: [JSONValue] = []
   var failed: [JSONValue] = []
   var replayed = 0
 
   init(deadline: Instant) { self.deadline = deadline }
 
-  var isDone: Bool { waiting.isEmpty && asked == 0 }
+  var isDone: Bool { waiting.isEmpty && ready.isEmpty && asked == 0 }
 }

@@ -111,6 +111,8 @@ package enum ClusterNews {
   /// Event that may come from another node.
   case event(BusMessage, channel: String, isFromClient: Bool)
   case log(ServerLogEvent)
+  /// Events may have passed this node; its clients of protocol V2 must resume.
+  case missedEvents
   /// No answer with this number is needed any more: its socket has left.
   case dropped(Int)
 }

@@ -22,6 +22,8 @@ package final class Hub {
   private var events: [ServerLogEvent] = []
   var shares = AddressShares()
   private var toldLimits: Set<Int> = []
+  /// Channels whose earlier events a client of V2 waits for, by socket and channel.
+  private var gates = NameTable<NameTable<ReplayGate>>()
   private var resumptions = NameTable<(session: any HubSession, resumption: Resumption)>()
   /// Number of clients of protocol V2, and when one of them left last.
   private var v2Clients = (count: 0, lastUse: Instant(nanoseconds: 0))
@@ -64,7 +66,7 @@ package final class Hub {
     signOut(session, at: now)
     if session.speaksV2 {
       v2Clients = (v2Clients.count - 1, now)
-      resumptions[session.socketID] = nil
+      (resumptions[session.socketID], gates[session.socketID]) = (nil, nil)
     }
     member.disconnect(session.socketID)
     handleNews(at: now)
@@ -120,6 +122,7 @@ package final class Hub {
   }
 
   private func remove(_ session: any HubSession, from name: String) -> HubChannel.Place? {
+    if !gates.isEmpty { gates[session.socketID]?[name] = nil }
     guard let channel = channels[name], let place = channel.remove(session) else { return nil }
     if let other = channel.subscribers.first {
       shares.hand(name, from: session.address, to: other.address)
@@ -229,6 +232,10 @@ package final class Hub {
       guard count > 0 else { return }
       log(.delivered(channel: channel, isFromClient: isFromClient, recipients: count))
     case .log(let event): log(event)
+    case .missedEvents:
+      for session in sessions.elements where session.speaksV2 {
+        session.reconnect(because: "the server may have missed events", at: now)
+      }
     case .dropped(let number): waiters.removeValue(forKey: number)?(self, nil, now)
     }
   }
@@ -250,7 +257,7 @@ extension Hub {
     switch message {
     case .channel(let name, let frame, let excluded):
       guard let channel = channels[name] else { return 0 }
-      return deliver(frame, to: channel.subscribers, except: excluded, at: now)
+      return deliver(frame, to: channel.subscribers, on: name, except: excluded, at: now)
     case .watchers(let userID, let frame, let excluded):
       return deliver(frame, to: users.watchers(of: userID), except: excluded, at: now)
     case .terminate(let userID):
@@ -261,8 +268,8 @@ extension Hub {
   }
 
   private func deliver(
-    _ frame: SharedFrame, to subscribers: [any HubSession], except excluded: String?,
-    at now: Instant
+    _ frame: SharedFrame, to subscribers: [any HubSession], on channel: String = "",
+    except excluded: String?, at now: Instant
   ) -> Int {
     let excluded = excluded.flatMap { sessions[$0] }
     let hasV2 = v2Clients.count > 0
@@ -273,6 +280,10 @@ extension Hub {
       if hasV2, session.speaksV2 {
         sent = own ?? text.v2(frame)
         own = sent
+        if !gates.isEmpty, holds(sent, on: channel, for: session, at: now) {
+          count += 1
+          continue
+        }
       }
       if session.deliver(sent, at: now) { count += 1 }
     }
@@ -373,7 +384,6 @@ extension Hub {
     // The session left and subscribed again before the first answer came.
     if let former, !request.isSecond { member.leave(name, userID: former.userID, at: now) }
     confirm(request, session, joined, at: now)
-    if isCache(name) { replay(joined.cached, on: name, to: session, at: now) }
     if former == nil || !(former?.userID).isSame(as: userID) {
       log(.subscribed(socketID: session.socketID, channel: name, userID: userID))
     }
@@ -426,13 +436,15 @@ extension Hub {
     let name = request.channel
     let confirmation = text(for: session)
       .subscriptionSucceeded(channel: name, members: joined.members)
-    guard session.speaksV2, member.keepsStreams else { return session.send(confirmation, at: now) }
+    func confirm(_ place: StreamPlace?, at now: Instant) {
+      session.send(place.map { MessageText.placed(confirmation, $0) } ?? confirmation, at: now)
+      if isCache(name) { replay(joined.cached, on: name, to: session, at: now) }
+    }
+    guard session.speaksV2, member.keepsStreams else { return confirm(nil, at: now) }
     let place = resumptions[session.socketID]?.resumption.waiting.removeValue(of: name)
     let start = place.map(ReplayStart.after) ?? request.rewind ?? .now
     if place != nil { resumptions[session.socketID]?.resumption.asked += 1 }
-    replay(name, from: start, to: session, at: now) { replay in
-      session.send(MessageText.placed(confirmation, replay.head), at: now)
-    }
+    replay(name, from: start, to: session, at: now) { confirm($0?.head, at: $1) }
   }
 
   /// Sends the events that a client missed on its channels, and what became of each channel.
@@ -450,41 +462,89 @@ extension Hub {
     for (name, place) in places { resumption.waiting[name] = place }
     for (name, _) in places where channels[name]?.place(of: session) != nil {
       guard let place = resumption.waiting.removeValue(of: name) else { continue }
-      resumption.asked += 1
-      replay(name, from: .after(place), to: session, at: now)
+      resumption.ready.append((name, place))
     }
+    askNext(session, resumption, at: now)
     endResuming(session, resumption, at: now)
   }
 
-  private func replay(
-    _ name: String, from start: ReplayStart, to session: any HubSession, at now: Instant,
-    _ begin: @escaping (StreamReplay) -> Void = { _ in }
-  ) {
-    ask(.replay(channel: name, start), at: now) { hub, answer, now in
-      guard case .replay(let replay)? = answer else { return }
-      begin(replay)
-      hub.replayed(replay, name, from: start, to: session, at: now)
+  /// Asks for a few channels at once, so that a client that does not read costs little.
+  private func askNext(_ session: any HubSession, _ resumption: Resumption, at now: Instant) {
+    guard !resumption.isAsking else { return }
+    resumption.isAsking = true
+    defer { resumption.isAsking = false }
+    while resumption.asked < Resumption.portion, let (name, place) = resumption.ready.popFirst() {
+      resumption.asked += 1
+      replay(name, from: .after(place), to: session, at: now)
     }
   }
 
+  /// Sends earlier events; until they come, the channel's messages wait.
+  private func replay(
+    _ name: String, from start: ReplayStart, to session: any HubSession, at now: Instant,
+    _ begin: @escaping (StreamReplay?, Instant) -> Void = { _, _ in }
+  ) {
+    let gate = gates[session.socketID]?[name] ?? ReplayGate()
+    gates[session.socketID, default: NameTable()][name] = gate
+    gate.missing += 1
+    ask(.replay(channel: name, start), at: now) { hub, answer, now in
+      guard hub.sessions[session.socketID] === session else { return }
+      var replay: StreamReplay?
+      if case .replay(let found)? = answer { replay = found }
+      let isSubscribed = hub.channels[name]?.place(of: session) != nil
+      if isSubscribed { begin(replay, now) }
+      hub.replayed(isSubscribed ? replay : nil, name, from: start, to: session, at: now)
+      gate.missing -= 1
+      gate.head = replay?.head ?? gate.head
+      // An event of before the answer may come after it only if the answer did not come at once.
+      if gate.missing == 0, !gate.isLate || !isSubscribed { hub.forget(gate, name, session) }
+      guard gate.missing == 0, isSubscribed else { return }
+      for frame in gate.takeHeld() {
+        guard session.deliver(frame, at: now) else { return }
+      }
+    }
+    gate.isLate = gate.missing > 0
+  }
+
+  private func forget(_ gate: ReplayGate, _ name: String, _ session: any HubSession) {
+    guard gates[session.socketID]?[name] === gate else { return }
+    gates[session.socketID]?[name] = nil
+    if gates[session.socketID]?.isEmpty == true { gates[session.socketID] = nil }
+  }
+
+  /// Returns true for a message that must wait, or that the client already has.
+  private func holds(
+    _ frame: SharedFrame, on name: String, for session: any HubSession, at now: Instant
+  ) -> Bool {
+    guard let gate = gates[session.socketID]?[name] else { return false }
+    guard gate.missing > 0 else {
+      if frame.place == nil { return false }
+      if gate.covers(frame) { return true }
+      forget(gate, name, session)
+      return false
+    }
+    if gate.hold(frame) > limits.sizes.outputQueue {
+      session.reconnect(because: "too many events before the answer of redis", at: now)
+    }
+    return true
+  }
+
   private func replayed(
-    _ replay: StreamReplay, _ name: String, from start: ReplayStart, to session: any HubSession,
+    _ replay: StreamReplay?, _ name: String, from start: ReplayStart, to session: any HubSession,
     at now: Instant
   ) {
-    for frame in replay.frames {
+    for frame in replay?.frames ?? [] {
       // A client that reads too slowly is closed, and resumes from there.
       guard session.deliver(text.v2(frame), at: now) else { return }
     }
     switch start {
     case .now: break
     case .count, .period:
-      session.send(text.ofV2.rewindComplete(channel: name, replay), at: now)
+      if let replay { session.send(text.ofV2.rewindComplete(channel: name, replay), at: now) }
     case .after(let place):
       guard let resumption = resumptions[session.socketID]?.resumption else { return }
       resumption.asked -= 1
-      if let failure = replay.failure {
-        fail(name, place, failure, replay, session, resumption, at: now)
-      } else {
+      if let replay, replay.failure == nil {
         let head = replay.head
         resumption.replayed += replay.frames.count
         resumption.recovered.append([
@@ -494,7 +554,11 @@ extension Hub {
             "last_message_id": .string(head.messageID),
           ],
         ])
+      } else {
+        let failure = replay?.failure ?? .unavailable
+        fail(name, place, failure, replay, session, resumption, at: now)
       }
+      askNext(session, resumption, at: now)
       endResuming(session, resumption, at: now)
     }
   }
@@ -571,11 +635,14 @@ package protocol HubSession: AnyObject {
   func refuse(
     _ channel: String, _ refusal: ProtocolRefusal, isSubscribed: Bool, at now: Instant)
   func terminate(at now: Instant)
+  /// Ends a connection so that its client comes back at once.
+  func reconnect(because reason: String, at now: Instant)
 }
 
 extension HubSession {
   package var address: ClientAddress? { nil }
   package var speaksV2: Bool { false }
+  package func reconnect(because reason: String, at now: Instant) {}
 }
 
 package struct Member: Sendable, Equatable {
@@ -649,6 +716,32 @@ package struct MemberList: Sendable {
       hash.append(entry.info)
     }
     return #"{\"ids\":[\#(ids.view.text)],\"hash\":{\#(hash.view.text)},\"count\":\#(count)}"#
+  }
+}
+
+/// Messages of a channel for a client of protocol V2 that waits for earlier events.
+private final class ReplayGate {
+  /// Number of answers that are missing.
+  var missing = 0
+  /// True if the answer did not come at once.
+  var isLate = false
+  /// The last event that the client has with the answer.
+  var head: StreamPlace?
+  private var held: [SharedFrame] = []
+  private var bytes = 0
+
+  /// Adds a message, and returns the size of all.
+  func hold(_ frame: SharedFrame) -> Int {
+    held.append(frame)
+    bytes += frame.view.count
+    return bytes
+  }
+
+  func covers(_ frame: SharedFrame) -> Bool { head?.isAfter(frame.place) == true }
+
+  func takeHeld() -> [SharedFrame] {
+    bytes = 0
+    return held.takeAll().filter { !covers($0) }
   }
 }
 

@@ -110,7 +110,8 @@ package struct MessageText: Sendable {
   func v2(_ frame: SharedFrame) -> SharedFrame {
     let text = frame.text
     if let place = frame.place {
-      return SharedFrame(Self.placed(text, place, id: place.messageID), channel: frame.channel)
+      return SharedFrame(
+        Self.placed(text, place, id: place.messageID), channel: frame.channel, place: place)
     }
     let start = #"{"event":""# + service.internalPrefix
     guard frame.channel == nil, let v2Service, let rest = text.dropping(prefix: start) else {

@@ -73,7 +73,7 @@ package struct ServerLimits: Sendable, Equatable {
   /// socket took its output. The queue never exceeds this size.
   var outputCeiling: Int { sizes.outputQueue + (4 << 20) }
 
-  var allowsRecovery: Bool { recoveryEvents > 0 && times.recovery > .zero }
+  package var allowsRecovery: Bool { recoveryEvents > 0 && times.recovery > .zero }
 
   var webSocket: WebSocketLimits {
     WebSocketLimits(frame: sizes.clientMessage, message: sizes.clientMessage)

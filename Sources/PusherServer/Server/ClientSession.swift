@@ -241,6 +241,10 @@ package final class ClientSession: HubSession, ConnectionSocket {
     close(.unauthorized, reason: "the app has ended the user's connections", at: now)
   }
 
+  package func reconnect(because reason: String, at now: Instant) {
+    close(.generic, reason: reason, at: now)
+  }
+
   func close(_ code: CloseCode, reason: String, at now: Instant) {
     guard isOpen else { return }
     connection.close(code, reason: reason)

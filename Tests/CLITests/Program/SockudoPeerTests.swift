@@ -128,4 +128,43 @@ struct SockudoPeerTests {
     let cut = try stage.expect(other, "sockudo:rewind_complete")
     #expect(cut["complete"] == false && cut["truncated_by_limit"] == true)
   }
+
+  @Test(.enabled(if: RedisProgram.isInstalled))
+  func `a client of V2 resumes on another server of the same Redis`() throws {
+    let redis = try RedisProgram()
+    let stages = try (0..<3).map { _ in try Stage("--redis", redis.url) }
+    func socket(_ stage: Stage) throws -> ChildProgram {
+      let address = "ws://127.0.0.1:\(stage.server.port)/app/\(LocalServer.key)?protocol=2"
+      let socket = try PythonPeer.start("websocket_pipe.py", [address], input: .pipe)
+      // The extension and the greeting.
+      _ = try socket.lines(2)
+      return socket
+    }
+    func send(_ text: String, _ socket: ChildProgram) { socket.write(Array(text.utf8) + [0x0A]) }
+    func trigger(_ stage: Stage, _ numbers: String) throws {
+      for number in numbers {
+        try stage.server.trigger("orders", "tick", "\(number)").expect(0)
+      }
+    }
+    let subscribe = #"{"event":"sockudo:subscribe","data":{"channel":"orders"}}"#
+    let first = try socket(stages[0])
+    send(subscribe, first)
+    let confirmation = try stages[0].next(first)
+    #expect(confirmation["serial"]?.integer == 0)
+    let stream = try #require(confirmation["stream_id"]?.text)
+    try trigger(stages[1], "1")
+    #expect(try stages[0].next(first)["serial"]?.integer == 1)
+    try stages[0].server.kill()
+    try trigger(stages[1], "23")
+    try trigger(stages[2], "4")
+    let second = try socket(stages[2])
+    send(
+      #"{"event":"sockudo:resume","data":{"channel_positions":{"orders":{"stream_id":"#
+        + #""\#(stream)","serial":1}}}}"#, second)
+    send(subscribe, second)
+    let lines = try (0..<5).map { _ in try stages[2].next(second) }
+    #expect(lines.map { $0["serial"]?.integer } == [4, 2, 3, 4, nil])
+    #expect(lines.compactMap { $0["stream_id"]?.text } == Array(repeating: stream, count: 4))
+    #expect(lines[4]["data"]?.text?.contains(#""replayed":3"#) == true)
+  }
 }

@@ -73,7 +73,10 @@ struct DrawnCluster {
 
   mutating func next() -> [ClusterStep] {
     requests += 1
-    switch random.below(20) {
+    switch random.below(23) {
+    case 20: return call("beginStreams")
+    case 21: return call("publish")
+    case 22: return call("replay")
     case 0...3: return call("join")
     case 4, 5: return call("enter")
     case 6...8: return call("leave")
@@ -91,7 +94,7 @@ struct DrawnCluster {
 
   private mutating func call(_ operation: String) -> [ClusterStep] {
     let (channel, node) = (one(of: Self.channels), one(of: Self.nodes))
-    let isOfUsers = ["signIn", "signOut", "probe"].contains(operation)
+    let isOfUsers = ["signIn", "signOut", "probe", "beginStreams"].contains(operation)
     var values = ["node": node, "channel": channel, "answers": "\(node):answers"]
     values["bus"] = isOfUsers ? "users:bus" : "\(channel):bus"
     for name in ClusterCall.signature(of: operation)?.arguments ?? [] where values[name] == nil {
@@ -107,23 +110,31 @@ struct DrawnCluster {
       case "lease": "lease:\(node)"
       case "own": "\(node):signed"
       case "users" where isOfUsers: "signed"
-      case "counts", "users", "members", "byNode", "event", "mark": "\(channel):\(name)"
+      case "counts", "users", "members", "byNode", "event", "mark", "stream", "place":
+        "\(channel):\(name)"
       default: name
       }
     }
     let call = ClusterCall.of(operation, key: key, and: further, value: { values[$0] ?? "" })
     // A lifetime of 1 ms has passed before the next call, and a count is told again.
-    let expires = values["milliseconds"] == "1"
+    let expires = values["milliseconds"] == "1" || values["window"] == "1"
     return [.operation(call)] + (expires ? [Self.pause] : [])
   }
 
   private mutating func argument(_ name: String, of operation: String, _ node: String) -> String {
     switch name {
     case "request": "\(requests)"
+    case "life": "\(node).\(requests)"
     case "socket": one(of: ["", "1.1"])
     case "isMember": one(of: ["0", "1", "1"])
     case "user": one(of: Self.users)
+    case "event" where operation == "publish": one(of: ["", "event \(requests)"])
+    case "text": one(of: ["", "text \(requests)"])
+    case "kind": one(of: ["1", "2"])
+    case "window": one(of: ["900000", "1"])
     case "member", "event", "message", "content": "\(name) \(requests)"
+    // Redis drops at most what exceeds the limit.
+    case "limit" where operation == "publish": "3"
     case "limit": one(of: ["0", "2", "3"])
     case "before": one(of: ["", "<"])
     case "after": ">"
@@ -135,7 +146,9 @@ struct DrawnCluster {
     case "leaseEnd": "\(leaseEnds[node] ?? 9_000_000_000_000)"
     // No departure is due soon, so the speed of the calls does not matter.
     case "delay": one(of: ["", "", "60000000", "-60000"])
-    case "milliseconds" where operation == "keep": one(of: ["", "900000", "1"])
+    case "milliseconds" where operation == "beginStreams": one(of: ["900000", "900000", "1"])
+    case "milliseconds" where operation == "keep" || operation == "publish":
+      one(of: ["", "900000", "1"])
     case "milliseconds": one(of: ["900000", "9000000", "1"])
     case "came": one(of: ["", "online"])
     case "left": "offline"

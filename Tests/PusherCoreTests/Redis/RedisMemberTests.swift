@@ -98,8 +98,8 @@ import Testing
     let rig = Rig(isRegistered: false)
     #expect(!rig.member.isActive)
     #expect(
-      rig.register().prefix(6) == [
-        "UNSUBSCRIBE", "SUBSCRIBE", "SUBSCRIBE", "probe", "begin", "SADD",
+      rig.register().prefix(7) == [
+        "UNSUBSCRIBE", "SUBSCRIBE", "SUBSCRIBE", "probe", "begin", "EXISTS", "SADD",
       ])
     #expect(rig.member.isActive)
     #expect(rig.redis.run([Array("PING".utf8)], at: 1) == .status("PONG"))

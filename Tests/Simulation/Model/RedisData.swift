@@ -4,6 +4,7 @@ struct RedisData: Sendable {
   private var hashes: [RedisName: RedisHash] = [:]
   private(set) var sets: [RedisName: Set<RedisName>] = [:]
   private var sortedSets: [RedisName: [(score: Int64, member: RedisName)]] = [:]
+  private(set) var streams: [RedisName: [(serial: Int64, time: Int64, text: [UInt8])]] = [:]
   private var expiries: [RedisName: Int64] = [:]
   private var nextExpiry = Int64.max
 
@@ -20,12 +21,14 @@ struct RedisData: Sendable {
 
   func has(_ key: RedisName) -> Bool {
     strings[key] != nil || hashes[key] != nil || sets[key] != nil || sortedSets[key] != nil
+      || streams[key] != nil
   }
 
   @discardableResult
   mutating func remove(_ key: RedisName) -> Bool {
     let had = has(key)
     (strings[key], hashes[key], sets[key], sortedSets[key]) = (nil, nil, nil, nil)
+    streams[key] = nil
     expiries[key] = nil
     return had
   }
@@ -105,6 +108,13 @@ struct RedisData: Sendable {
     guard sets[key]?.remove(member) != nil else { return false }
     if sets[key]?.isEmpty == true { remove(key) }
     return true
+  }
+
+  // MARK: Streams
+
+  /// Keeps all entries: operations read fewer of the last ones than Redis keeps.
+  mutating func append(_ text: [UInt8], _ serial: Int64, to key: RedisName, at time: Int64) {
+    streams[key, default: []].append((serial, time, text))
   }
 
   // MARK: Sorted sets

@@ -8,6 +8,9 @@ package struct Schedule: Sendable, CustomStringConvertible {
     case deliver(count: Int, draw: UInt64)
     case settle
     case connect(server: Int)
+    /// A client of protocol V2 connects and subscribes to the first channel. If one has lost its
+    /// connection, that one comes back and resumes.
+    case connectV2(server: Int)
     /// A client subscribes; on a presence channel, as the user.
     case subscribe(client: Int, channel: Int, user: Int)
     case unsubscribe(client: Int, channel: Int)
@@ -43,9 +46,17 @@ package struct Schedule: Sendable, CustomStringConvertible {
     let hasFaults = random.below(2) == 1
     let length = 20 + random.below(60)
     steps = (0..<2).map { .connect(server: $0) }
+    // In half of the schedules events have serials.
+    let hasV2 = random.below(2) == 1
+    if hasV2 { steps += [.settle, .connectV2(server: 0), .settle, .wait(400), .settle] }
     // Half of the schedules begin with clients that know each other.
     if random.below(2) == 1 { steps += Self.acquaintance(&random) }
-    for _ in 0..<length { steps.append(Self.step(&random, hasFaults: hasFaults)) }
+    for _ in 0..<length {
+      if hasV2, random.below(5) == 0 {
+        steps.append(.connectV2(server: random.below(Simulation.serverCount)))
+      }
+      steps.append(Self.step(&random, hasFaults: hasFaults))
+    }
     steps.append(.calm)
   }
 

@@ -32,6 +32,12 @@ package final class Simulation {
   private var skew: Int64 = 0
   private var number = 0
   private var published: [String: [String]] = [:]
+  /// The event with each serial of the first channel, and the last serial of each stream.
+  private var serials: [String: String] = [:]
+  private var heads: [String: Int] = [:]
+  private var complaint: String?
+  /// Clients of V2 without a connection.
+  private var orphans: [SimulatedClient] = []
   private let hasFaults: Bool
   /// Webhooks of arrivals less webhooks of departures, by channel and user.
   private var balance: [String: Int] = [:]
@@ -51,7 +57,10 @@ package final class Simulation {
     let simulation = Simulation(schedule)
     for step in schedule.steps {
       simulation.perform(step)
-      if let complaint = simulation.clients.lazy.compactMap(\.complaint).first { return complaint }
+      let all = simulation.clients + simulation.orphans
+      if let complaint = simulation.complaint ?? all.lazy.compactMap(\.complaint).first {
+        return complaint
+      }
       if case .calm = step, let violation = simulation.violation() { return violation }
     }
     return nil
@@ -85,6 +94,7 @@ package final class Simulation {
     case .deliver(let count, let draw): deliver(count, draw)
     case .settle: deliverAll()
     case .connect(let server): connect(server)
+    case .connectV2(let server): connectV2(server)
     case .subscribe(let client, let channel, let user): subscribe(client, channel, user)
     case .unsubscribe(let client, let channel): unsubscribe(client, channel)
     case .signIn(let client, let user): signIn(client, user)
@@ -113,7 +123,7 @@ package final class Simulation {
     for client in clients where client.server == index && !client.isOpen {
       servers[index].hub.disconnect(client, at: now)
     }
-    clients.removeAll { $0.server == index && !$0.isOpen }
+    removeClients { $0.server == index && !$0.isOpen }
     servers[index].handOn()
     _ = servers[index].hub.takeLog()
   }
@@ -146,8 +156,22 @@ package final class Simulation {
     servers[index].hub.connect(client)
   }
 
+  private func connectV2(_ index: Int) {
+    guard lives[index] == .running, clients.count < 8 else { return }
+    number += 1
+    let former = orphans.isEmpty ? nil : orphans.removeFirst()
+    let client = SimulatedClient("1.\(number)", server: index, speaksV2: true, after: former)
+    clients.append(client)
+    let (hub, name) = (servers[index].hub, Self.channels[0])
+    hub.beginStreams(life: "")
+    hub.connect(client)
+    if let place = client.places[name] { hub.resume(client, from: [(name, place)], at: now) }
+    client.subscriptions.insert(name)
+    hub.subscribe(client, to: name, as: nil, at: now)
+  }
+
   private func subscribe(_ client: Int, _ channel: Int, _ user: Int) {
-    guard let client = at(client) else { return }
+    guard let client = at(client), !client.speaksV2 else { return }
     let (name, user) = (Self.channels[channel], Self.users[user])
     guard !client.subscriptions.contains(name) else { return }
     client.subscriptions.insert(name)
@@ -158,9 +182,9 @@ package final class Simulation {
   }
 
   private func unsubscribe(_ client: Int, _ channel: Int) {
-    guard let client = at(client), client.subscriptions.contains(Self.channels[channel]) else {
-      return
-    }
+    guard let client = at(client), !client.speaksV2,
+      client.subscriptions.contains(Self.channels[channel])
+    else { return }
     client.leave(Self.channels[channel])
     servers[client.server].hub.leave(client, Self.channels[channel], at: now)
   }
@@ -220,10 +244,15 @@ package final class Simulation {
   }
 
   private func note(_ message: RedisPublication) {
-    guard let fields = RedisFields.decode(message.payload), fields.count == 5, fields[0] == "m",
+    guard let fields = RedisFields.decode(message.payload), fields.count >= 5, fields[0] == "m",
       fields[2] != "0", let event = try? JSONParser.parse(fields[4])["data"]?.text
     else { return }
     published[fields[1], default: []].append(event)
+    guard fields.count == 7, let serial = Int(fields[6]) else { return }
+    let (id, former) = (fields[5], heads[fields[5]] ?? 0)
+    if serial != former + 1 { complaint = "serial \(serial) of \(id) comes after \(former)" }
+    heads[id] = serial
+    serials["\(id) \(serial)"] = event
   }
 
   private func deliverAll() {
@@ -275,7 +304,12 @@ package final class Simulation {
     cut(index, arriving: 2)
     lives[index] = .killed
     for client in clients where client.server == index { client.end() }
-    clients.removeAll { $0.server == index }
+    removeClients { $0.server == index }
+  }
+
+  private func removeClients(where isGone: (SimulatedClient) -> Bool) {
+    orphans += clients.filter { isGone($0) && $0.speaksV2 }
+    clients.removeAll(where: isGone)
   }
 
   private func start(_ index: Int) {
@@ -321,7 +355,7 @@ package final class Simulation {
     for index in servers.indices where lives[index] == .running {
       if let reason = servers[index].failure { return "server \(index) is not well: \(reason)" }
     }
-    let checks = [unconfirmed, wrongMembers, wrongOrder, wrongEvents]
+    let checks = [unconfirmed, wrongMembers, wrongOrder, wrongEvents, wrongPlaces]
     for check in checks { if let wrong = check() { return wrong } }
     for channel in Self.channels { if let wrong = wrongCounts(channel) { return wrong } }
     return wrongNotices() ?? leftovers()
@@ -403,6 +437,16 @@ package final class Simulation {
         guard client.events[channel]?.last == event else {
           return "\(client.socketID) did not get \(event) of \(channel)"
         }
+      }
+    }
+    return nil
+  }
+
+  /// Checks that each client of V2 has the last event of its stream.
+  private func wrongPlaces() -> String? {
+    for client in clients where client.speaksV2 {
+      for (channel, place) in client.places where (heads[place.id] ?? 0) != place.serial {
+        return "\(client.socketID) is at \(place) of \(channel), not at \(heads[place.id] ?? 0)"
       }
     }
     return nil
