@@ -140,7 +140,7 @@ package struct Session {
     if isConnected, subscriptions.isAnySubscribed {
       reconnector.openGap(at: link.startOfLoss(at: now))
     }
-    if options.service.replaysEvents {
+    if options.recoversEvents {
       continuity.connectionLost(channels.filter { subscriptions[$0]?.state == .subscribed })
     }
     link.end()
@@ -571,7 +571,7 @@ extension Session {
 
   /// Orders an event among those of its channel's stream, and decrypts it.
   private mutating func deliver(_ envelope: Envelope, at now: Instant) -> Received {
-    guard options.service.replaysEvents, envelope.serialToken != nil,
+    guard options.recoversEvents, envelope.serialToken != nil,
       let channel = envelope.channelName, subscriptions[channel] != nil
     else { return decrypt(envelope, at: now) }
     let verdict = continuity.take(envelope, of: channel)
@@ -595,7 +595,7 @@ extension Session {
   /// Asks once for the events after the positions of all channels; returns false while a verdict
   /// is due.
   private mutating func areStreamsSettled(at now: Instant) -> Bool {
-    guard options.service.replaysEvents, isConnected else { return true }
+    guard options.recoversEvents, isConnected else { return true }
     guard !continuity.isAsking else { return false }
     guard continuity.hasLost else { return true }
     let subscribed = channels.filter { subscriptions[$0]?.state == .subscribed }
@@ -1029,7 +1029,7 @@ extension Session {
 
   /// Only the first subscription of a channel begins with earlier events.
   private func rewind(of channel: String) -> PusherRewind? {
-    guard let rewind = options.rewind, options.service.replaysEvents else { return nil }
+    guard let rewind = options.rewind, options.recoversEvents else { return nil }
     let isNew = subscriptions[channel]?.signatures.haveWorked != true
     return continuity.mayRewind(channel, isNew: isNew) ? rewind : nil
   }
@@ -1075,7 +1075,7 @@ extension Session {
     case .held, .subscribed: break
     default: return
     }
-    if options.service.replaysEvents {
+    if options.recoversEvents {
       continuity.subscribed(
         channel, at: StreamPosition(subscription: envelope), rewinds: rewind(of: channel) != nil)
     }
@@ -1354,6 +1354,9 @@ package struct SessionOptions: Sendable {
   package var rewind: PusherRewind?
   /// Positions of an earlier run, after which the channels go on.
   package var positions: [(channel: String, position: StreamPosition)] = []
+  /// False for an owner whose sink takes events with serials past the session.
+  package var ordersEvents = true
+  var recoversEvents: Bool { ordersEvents && service.replaysEvents }
   /// True if a retry without a wait is planned first, so that the owner can move or stop it.
   package var announcesRetries = false
 

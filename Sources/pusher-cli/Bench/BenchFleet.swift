@@ -148,6 +148,7 @@ extension SubscribeSettings {
   /// Options of a session that keeps no list of members: a run may have a million of them.
   var benchOptions: SessionOptions {
     var options = sessionOptions()
+    options.ordersEvents = false
     options.presence.members = 1
     return options
   }

@@ -128,8 +128,7 @@ extension Flag {
     manual: """
       Choose the service, with its event names and hosts. `pusher` is also for Reverb, soketi and other servers of its
       protocol. With `eventflit`, event names begin with `eventflit:`, and the hosts are those of Eventflit. `sockudo`
-      is Protocol V2 of sockudo, with event names that begin with `sockudo:`. Its server replays the events of a lost
-      connection. Each event has an `id` and a `serial`. The default is `{default}`.
+      is Protocol V2 of sockudo, whose server replays the events of a lost connection. The default is `{default}`.
       """)
 
   static let cacert = Flag(

@@ -407,9 +407,8 @@ extension Flag {
     "rewind", .text("N|TIME"), of: [.subscribe], in: .receive,
     summary: "begin with the last N events, or those of TIME",
     manual: """
-      Begin each channel with its last N events, or with the events of TIME, such as `30s`. It needs `--service
-      sockudo`. A warning says so if the server does not have all of them. A channel with a place in --state-file
-      continues there instead.
+      Begin each channel with its last N events, or with the events of TIME, with sockudo (--service). A warning
+      says so if the server does not have all of them. A place in --state-file comes first.
       """)
 
   static let onGapTimeout = Flag(

@@ -81,8 +81,8 @@ extension Flag {
       last second again, and loses none. With --exec or --forward, an event counts when its command has ended or
       it is delivered. FILE belongs to one URL, where only the query may change, and to one run at a time. FILE
       must be a regular file, or not exist yet. It is replaced as a whole, with mode 0600. The guide
-      (docs/guide.md) has more. `subscribe` keeps the place in each channel of one app in the same way, with
-      `--service sockudo`.
+      (docs/guide.md) has more. With sockudo (--service), `subscribe` keeps the place in each channel of
+      one app in the same way.
       """)
 
   static let acceptJSON = Flag(
