@@ -1857,8 +1857,8 @@ extension RedisMember {
   }
 
   private func numbered(_ result: RedisResult) {
-    guard isCurrent, numbering.isWanted else { return }
     if let words = refusal(in: result) { log(Self.words("streams", error: words)) }
+    guard isCurrent, numbering.isWanted else { return }
     switch result.integer {
     case 0?: break
     case 1?:

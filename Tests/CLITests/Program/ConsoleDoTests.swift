@@ -150,10 +150,15 @@ struct ConsoleDoTests {
       try view.choose("do")
       let options = "[...document.getElementById('fault-kind').options]"
       let all = try page.evaluate("\(options).map((option) => option.value)").elements ?? []
-      #expect(all.count == 11)
+      #expect(all.count == 13)
       let kinds = all.compactMap(\.text).filter { $0 != "storm" }
       for (number, kind) in kinds.enumerated() {
-        let (setting, value) = kind == "auth-fail" ? ("status", "503") : ("after", "1000")
+        let (setting, value) =
+          switch kind {
+          case "auth-fail": ("status", "503")
+          case "expire-window", "reset-stream": ("channel", "a")
+          default: ("after", "1000")
+          }
         try view.select(kind, in: "fault-kind")
         try page.type(value, into: "#fault-\(setting)")
         #expect(

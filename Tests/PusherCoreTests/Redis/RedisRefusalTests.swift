@@ -14,6 +14,7 @@ struct RedisRefusalTests {
     private let log: TestLog
     var told: [String] { log.told }
     var refusals = 0
+    var refused = ""
 
     init(_ harness: LoopHarness) throws {
       redis = try ScriptedRedis(harness.loop)
@@ -59,6 +60,7 @@ struct RedisRefusalTests {
         let isOptional = ["CLIENT", "INFO", "ROLE", "PING"].contains(command[0].uppercased())
         guard count >= number, node.refusals == 0, !isOptional else { return nil }
         node.refusals += 1
+        node.refused = command[0]
         return error
       }
       return node
@@ -70,7 +72,7 @@ struct RedisRefusalTests {
     for (number, node) in nodes.enumerated() {
       #expect(
         isOver && node.told.contains { $0.hasPrefix("redis ") },
-        "answer \(number): \(node.told), \(node.server.ailment ?? "well")")
+        "answer \(number): \(node.refused) \(node.told), \(node.server.ailment ?? "well")")
       node.redis.close()
     }
   }
