@@ -230,7 +230,6 @@ struct RecoveryTests {
       try source.join(connection, resumes: connection.number > 1)
       for _ in 0..<(connection.number % 7 * 6 + 4) where source.last < 300 {
         try source.publish(connection)
-        usleep(1000)
       }
       if source.last >= 300 { try connection.stay() }
       source.skip(min(3, 300 - source.last))
@@ -238,12 +237,15 @@ struct RecoveryTests {
     let file = TemporaryFolder.shared.file("events")
     let words = arguments(server, ["--state-file", state, "--reconnect", "always"])
     var random = SeededGenerator(seed: 55)
-    for _ in 0..<3 {
+    for kill in 0..<3 {
       let program = try PusherCLI.appending(to: file) { try PusherCLI.start(words, output: $0) }
       try waitUntil("a position is saved") {
         (try? SystemFile.text(state))?.contains("position") == true
       }
-      usleep(UInt32(random.below(200_000)))
+      let number = kill * 90 + 20 + random.below(60)
+      try waitUntil("event \(number) is printed") {
+        (try? SystemFile.text(file))?.contains(NumberedChannel.line(number)) == true
+      }
       program.send(SIGKILL)
       _ = try program.wait()
     }
