@@ -113,8 +113,9 @@ extension Flag {
     manual: """
       Run CMD with sh(1) once when no event was printed for the time of --idle-timeout, also without a
       connection. The run goes on, and the next event arms the option again. CMD reads the silence from standard
-      input, as a JSON line with `from`, `to` and `seconds`. Silences that begin while CMD runs are one, which
-      has its CMD afterwards. Output, failure and end are as with --on-gap.
+      input, as a JSON line with `from`, `to` and `seconds`. Its output goes to standard error. Silences that
+      begin while CMD runs are one, which has its CMD afterwards. If CMD fails, a warning says so. The end of
+      the run also ends CMD.
       """)
 
   static let onReady = Flag(
@@ -201,9 +202,9 @@ extension Flag {
       choose `json`.
 
       `pretty` prints local time, channel, event and data in columns, folded to the width of the terminal. Each
-      channel keeps its colour, and a long one is cut in the middle after its first line. Joins and leaves of a
-      presence channel, and the lines of `--lifecycle`, are sentences. A rule across the page marks a gap in the
-      connection and a new day.
+      channel keeps its colour. A long one is cut in the middle, and stands in full above its first line. Joins
+      and leaves of a presence channel, and the lines of `--lifecycle`, are sentences. A rule across the page
+      marks a gap in the connection and a new day.
       """)
 
   static let format = Flag(
@@ -309,8 +310,8 @@ extension Flag {
       try of an event. --cacert, --insecure, --proxy and --connect-timeout apply to each try.
 
       An answer with status 2xx accepts the event. After any other the event is sent again, after a random wait
-      from one second up to --retry-max-delay, or Retry-After if that is less. So an event may come twice, and
-      none is skipped.
+      that grows from one second to --retry-max-delay; Retry-After can ask for more, up to the same limit. So an
+      event may come twice, and none is skipped.
 
       Events are sent in order, one at a time, on one connection. When as many events wait as --buffer allows,
       the socket is not read, and a warning says so once. Events that were not delivered at the end are counted,
@@ -399,8 +400,8 @@ extension Flag {
       Run CMD with sh(1) once after each gap that a lost connection leaves. It reads the gap from standard
       input, as a JSON line with `from`, `to`, `seconds` and `channels`. It should print the missed events as
       JSON lines, for example from a database. These pass the filters and are printed with `"repaired":true`;
-      other events go on meanwhile. Its other output goes to standard error. Gaps that end while CMD runs are
-      one, which has its CMD afterwards. If CMD fails, a warning says so. The end of the run also ends CMD.
+      other events go on meanwhile. Gaps that end while CMD runs are one, which has its CMD afterwards. If CMD
+      fails, a warning says so. The end of the run also ends CMD.
       """)
 
   static let rewind = Flag(
