@@ -8,7 +8,7 @@ package struct StreamPosition: Sendable, Equatable {
   package var messageID: String?
 
   /// JSON has no larger integers that every reader keeps.
-  static let largestSerial = 1 << 53
+  package static let largestSerial = 1 << 53
   /// Maximum length of the server's IDs, in bytes; they are kept for each channel.
   static let longestID = 255
 
@@ -59,7 +59,7 @@ package struct StreamGap: Sendable, Equatable {
   /// The code without a better one.
   package static let unproven = "continuity_unverifiable"
 
-  /// What this side finds out by itself has the server's word for a stream without a proof.
+  /// A gap that the client finds by itself has the server's code for a stream without a proof.
   init(
     _ reason: String, code: String = unproven, after: StreamPosition? = nil,
     position: StreamPosition? = nil

@@ -429,10 +429,8 @@ struct EventBuffer<Value: Sendable>: Sendable {
       gapCount += 1
       return queue.append(.gap(gap))
     }
-    for index in queue.indices.reversed() {
-      guard case .gap(let former) = queue[index] else { continue }
-      queue[index] = .gap(PusherGap(from: former.from, to: gap.to))
-      return
+    joinLast {
+      if case .gap(let former) = $0 { .gap(PusherGap(from: former.from, to: gap.to)) } else { nil }
     }
   }
 
@@ -442,9 +440,14 @@ struct EventBuffer<Value: Sendable>: Sendable {
       recoveryCount += 1
       return queue.append(.recovered(count))
     }
+    joinLast { if case .recovered(let former) = $0 { .recovered(former + count) } else { nil } }
+  }
+
+  /// Replaces the last element for which `join` returns another one.
+  private mutating func joinLast(_ join: (Element) -> Element?) {
     for index in queue.indices.reversed() {
-      guard case .recovered(let former) = queue[index] else { continue }
-      queue[index] = .recovered(former + count)
+      guard let joined = join(queue[index]) else { continue }
+      queue[index] = joined
       return
     }
   }

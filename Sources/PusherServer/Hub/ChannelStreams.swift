@@ -196,8 +196,7 @@ package struct StreamPlace: Sendable, Equatable {
     place.map { $0.id.isSame(as: id) && $0.serial <= serial } ?? false
   }
 
-  /// JSON numbers are exact up to 2^53.
-  var isValid: Bool { !id.isEmpty && 0...(1 << 53) ~= serial }
+  var isValid: Bool { !id.isEmpty && 0...StreamPosition.largestSerial ~= serial }
 
   /// The same for each delivery of an event, and for no other event of the app.
   package var messageID: String { "\(id)-\(serial)" }

@@ -417,9 +417,7 @@ extension Hub {
 
 // Protocol V2.
 extension Hub {
-  private func text(for session: any HubSession) -> MessageText {
-    session.speaksV2 ? text.ofV2 : text
-  }
+  func text(for session: any HubSession) -> MessageText { text.of(v2: session.speaksV2) }
 
   /// Begins to number and keep the app's events; `life` names this life of all streams.
   package func beginStreams(life: String) { member.beginStreams(life: life) }

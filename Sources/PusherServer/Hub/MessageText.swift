@@ -100,9 +100,13 @@ package struct MessageText: Sendable {
   // MARK: Protocol V2
 
   /// The messages of protocol V2.
-  package var ofV2: MessageText {
+  var ofV2: MessageText { of(v2: true) }
+
+  /// Returns the messages for a client that speaks protocol V2, or does not.
+  func of(v2 speaksV2: Bool) -> MessageText {
+    guard speaksV2, let v2Service else { return self }
     var text = self
-    if let v2Service { text.service = v2Service }
+    text.service = v2Service
     return text
   }
 

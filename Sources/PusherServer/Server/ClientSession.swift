@@ -78,7 +78,7 @@ package final class ClientSession: HubSession, ConnectionSocket {
     stageGreeting(at: now)
   }
 
-  private var text: MessageText { speaksV2 ? hub.text.ofV2 : hub.text }
+  private var text: MessageText { hub.text(for: self) }
 
   func renewLimits() { rates.renew(hub.limits) }
 

@@ -82,7 +82,7 @@ final class RefusedSocket: ConnectionSocket {
     let isKept = !sendsCloseFrames && code == .overQuota
     // Reverb keeps a connection beyond the quota. Here it ends when a live one would be pinged.
     deadline = now.advanced(by: isKept ? limits.times.activity : limits.times.close)
-    let text = speaksV2 ? applications.text.ofV2 : applications.text
+    let text = applications.text.of(v2: speaksV2)
     connection.send(text: text.error(code: code, message: refusal.reason))
     guard sendsCloseFrames else {
       isFinished = !isKept

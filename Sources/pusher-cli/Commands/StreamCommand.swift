@@ -39,13 +39,7 @@ final class StreamRun {
     let lastEventID =
       settings.lastEventID ?? file.map { String(decoding: $0.place.id, as: UTF8.self) }
     run.handler?.begin(settings.url, after: lastEventID ?? "")
-    let progress: any Progress = run.handler ?? run.output
-    let state = file.map {
-      StateKeeper(
-        $0, progress: progress, startingAfter: lastEventID ?? "",
-        limit: settings.printing.bufferSize, diagnostics: diagnostics, clock: { loop.now })
-    }
-    self.state = state
+    state = file.map { [run] in run.keepPlace(in: $0, startingAfter: lastEventID ?? "") }
     let feed = try EventStreamFeed(
       loop: loop, destination: settings.network.destination(settings.url, settings.headers),
       settings: settings.request,
@@ -54,10 +48,7 @@ final class StreamRun {
     self.feed = feed
     stream = StreamLifecycle(
       settings, feed, printer: printer, loop: loop, diagnostics: diagnostics)
-    if let state {
-      loop.add(state)
-      if printer.printsEvents { run.completeLine(of: descriptor) }
-    }
+    if state != nil, printer.printsEvents { run.completeLine(of: descriptor) }
   }
 
   func start() throws -> ExitStatus {

@@ -53,15 +53,8 @@ final class SubscribeRun {
     options.positions = file?.place.positions.elements.map { ($0.name, $0.value) } ?? []
     // Receivers know an event that is delivered again by its ID.
     if settings.connection.service.replaysEvents { run.handler?.begin(settings.app, after: "") }
-    state = file.map { [run] in
-      StateKeeper(
-        $0, progress: run.handler ?? run.output, startingAfter: "",
-        limit: settings.printing.bufferSize, diagnostics: diagnostics, clock: { loop.now })
-    }
-    if let state {
-      loop.add(state)
-      if printer.printsEvents { run.completeLine(of: descriptor) }
-    }
+    state = file.map { [run] in run.keepPlace(in: $0, startingAfter: "") }
+    if state != nil, printer.printsEvents { run.completeLine(of: descriptor) }
     let feed = try settings.makeFeed(options, sink: printer, loop: loop, refresh: refresh)
     let members = ChannelMembership(settings.channels, feed: feed)
     self.members = members

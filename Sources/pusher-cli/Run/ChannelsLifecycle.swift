@@ -20,7 +20,6 @@ final class ChannelsLifecycle: Lifecycle {
   private static let mostNames = 16
   /// Replayed events, and the lost connections of channels after which none is missing.
   private(set) var recovered = (events: 0, channels: 0)
-  private let now: () -> Instant
   /// The server of the present connection.
   private var host: String { (try? HTTPURL(parsing: place))?.host ?? settings.connection.host }
 
@@ -29,7 +28,6 @@ final class ChannelsLifecycle: Lifecycle {
     members: ChannelMembership
   ) {
     (self.settings, self.members) = (settings, members)
-    now = { loop.now }
     super.init(
       settings.printing, of: "connection to \(settings.connection.host)", at: "",
       look: SecondLook(settings.connection), printer: printer, loop: loop, diagnostics: diagnostics)
@@ -116,7 +114,7 @@ final class ChannelsLifecycle: Lifecycle {
       "newest_available_serial": gap.newest.map { .integer($0) },
     ])
     printGap(
-      from, to, at: now(), of: channel, nature: "gap in \(channel)", consequence: text,
+      from, to, at: loop.now, of: channel, nature: "gap in \(channel)", consequence: text,
       members.members ?? [])
   }
 

@@ -9,7 +9,7 @@ class Lifecycle {
   /// `nil` for a run that prints no lines.
   let printer: Printer?
   private let printsLines: Bool
-  private let loop: EventLoop
+  let loop: EventLoop
   private let startedAt: Instant
   /// The feed in words, such as `connection to example.com`.
   private let feedName: String

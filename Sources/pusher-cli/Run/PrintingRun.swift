@@ -383,6 +383,17 @@ final class PrintingRun {
 
   // MARK: The output
 
+  /// Keeps the place of the run in a file, after the last event that the output or handler took.
+  ///
+  /// - Parameter id: The first id of the run.
+  func keepPlace(in file: StateFile, startingAfter id: String) -> StateKeeper {
+    let state = StateKeeper(
+      file, progress: handler ?? output, startingAfter: id,
+      limit: settings.printing.bufferSize, diagnostics: diagnostics, clock: { [loop] in loop.now })
+    loop.add(state)
+    return state
+  }
+
   /// Ends a partial last line of an earlier run; the server sends that event again.
   func completeLine(of descriptor: OutputDescriptor) {
     let terminator = settings.printing.form.terminator

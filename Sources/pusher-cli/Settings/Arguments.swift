@@ -303,7 +303,7 @@ struct TypedArguments: Equatable, Sendable {
         "--url: a secret in the URL would show in ps; put the whole URL into PUSHER_URL")
     }
     if let query = url.query {
-      guard let name = PusherService.name(query: query) else {
+      guard let name = PusherService.named(in: query)?.name else {
         throw UsageError("--url: leave out '?' and the text after it; pusher-cli sets the query")
       }
       if !isGiven(Flag.service.name) { try record(name, for: .service, origin: Flag.url.spelling) }

@@ -233,7 +233,7 @@ extension CredentialSource {
     self.host = setting(host)
     scheme = setting(text[..<schemeEnd.lowerBound])
     if let query = afterScheme.split(separator: "?", maxSplits: 1).dropFirst().first {
-      service = PusherService.named.first { $0.name == PusherService.name(query: query) }?.service
+      service = PusherService.named(in: query)?.service
     }
     let prefix = afterScheme[authorityEnd..<apps.lowerBound]
     path = prefix.isEmpty ? nil : setting(prefix)
@@ -243,12 +243,12 @@ extension CredentialSource {
 extension PusherService {
   /// Returns the only service with the version in a query such as `protocol=2`; `nil` if there is
   /// none, or several.
-  static func name(query: some StringProtocol) -> String? {
+  static func named(in query: some StringProtocol) -> (name: String, service: PusherService)? {
     let versions = String(query).pieces(separatedBy: "&").map(String.init)
     let services = named.filter { named in
       versions.contains(where: { $0.isSame(as: "protocol=\(named.service.protocolVersion)") })
     }
-    return services.count == 1 ? services[0].name : nil
+    return services.count == 1 ? services[0] : nil
   }
 }
 
