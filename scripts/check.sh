@@ -105,7 +105,7 @@ integrations() {
   # Git must not ask for a password where a repository is missing.
   export GIT_TERMINAL_PROMPT=0
   # Without the user's cache, an error names the package that is missing.
-  set -- --package-path Integrations --scratch-path "$folder" --disable-dependency-cache
+  set -- $debug --package-path Integrations --scratch-path "$folder" --disable-dependency-cache
   if ! "$swift" package resolve "$@" >"$log" 2>&1 </dev/null; then
     package=$(sed -n -e 's/.*Failed to clone repository \(.*\):$/\1/p' \
       -e "s/.*fatal: unable to access '\([^']*\)'.*/\1/p" \
@@ -143,7 +143,7 @@ traits() {
     cp "$(pkg-config --variable=pcfiledir "$library")/$library.pc" "$temporary/"
   done
   export PKG_CONFIG_LIBDIR="$temporary" PKG_CONFIG_PATH=''
-  set -- build --disable-default-traits --product pusher-cli --scratch-path .build-plain
+  set -- build $debug --disable-default-traits --product pusher-cli --scratch-path .build-plain
   "$swift" "$@" </dev/null
   program=$("$swift" "$@" --show-bin-path </dev/null)/pusher-cli
   ! objdump -p "$program" | grep -E 'NEEDED +lib(sodium|hiredis)' >&2 ||

@@ -13,6 +13,10 @@ script=${script%.sh}
 swift=${SWIFT:-swift}
 pids=''
 temporary=''
+# Options of debug builds. A build that no later one continues takes a third less time by whole
+# modules, and without debugging information; but each change would then compile a module again.
+debug=''
+[ "${CI:-}" != true ] || debug='-debug-info-format none -Xswiftc -whole-module-optimization -Xswiftc -num-threads -Xswiftc 2'
 
 stop() {
   status=$?

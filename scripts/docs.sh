@@ -12,7 +12,9 @@ target=$("$swift" -print-target-info | sed -n 's/.*"triple": "\(.*\)",/\1/p' | h
 
 for module in PusherCore PusherTesting; do
   # The compiler writes the module's public symbols while it checks the sources.
-  "$swift" build --target "$module" </dev/null
+  # Word splitting is intended.
+  # shellcheck disable=SC2086
+  "$swift" build $debug --target "$module" </dev/null
   modules=$("$swift" build --show-bin-path)/Modules
   rm -rf "$work/symbols"
   mkdir -p "$work/symbols"

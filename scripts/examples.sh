@@ -45,7 +45,9 @@ if [ "${CI:-}" = true ]; then
     Examples/Package.swift >"$package/Package.swift"
 fi
 # The cache of the user's own packages stays as it is.
-set -- --package-path "$package" --scratch-path .build-examples --cache-path "$work/cache"
+# Word splitting is intended.
+# shellcheck disable=SC2086
+set -- $debug --package-path "$package" --scratch-path .build-examples --cache-path "$work/cache"
 "$swift" build "$@" </dev/null
 folder=$("$swift" build "$@" --show-bin-path)
 

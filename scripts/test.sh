@@ -87,7 +87,9 @@ log=.build/test.log
 mkdir -p .build
 printf 'test: building; the whole log is in %s\n' "$PWD/$log"
 result=0
-"$swift" build --build-tests >"$log" 2>&1 </dev/null || result=$?
+# Word splitting is intended.
+# shellcheck disable=SC2086
+"$swift" build --build-tests $debug >"$log" 2>&1 </dev/null || result=$?
 if [ "$result" -eq 0 ]; then
   # Runs the bundle itself where it is a program: its output reaches the log at once, even if it is
   # killed.
