@@ -47,6 +47,16 @@ PUSHER_INLINE uint32_t pusher_plain_matches_32(const uint8_t *bytes, uint8_t wan
   return mask;
 }
 
+// Square brackets and braces, and the bytes between them, which are backslashes and bars.
+PUSHER_INLINE uint32_t pusher_plain_brackets_32(const uint8_t *bytes) {
+  uint32_t mask = 0;
+  for (int index = 0; index < 32; index++) {
+    uint8_t byte = bytes[index];
+    mask |= (uint32_t)((byte >= 0x5B && byte <= 0x5D) || (byte >= 0x7B && byte <= 0x7D)) << index;
+  }
+  return mask;
+}
+
 // Line feeds and carriage returns.
 PUSHER_INLINE uint32_t pusher_plain_line_ends_32(const uint8_t *bytes) {
   uint32_t mask = 0;
@@ -132,6 +142,17 @@ PUSHER_INLINE uint32_t pusher_matches_32(const uint8_t *bytes, uint8_t wanted) {
   return pusher_matches_16(bytes, wanted) | pusher_matches_16(bytes + 16, wanted) << 16;
 }
 
+PUSHER_INLINE uint32_t pusher_brackets_16(const uint8_t *bytes) {
+  // A square bracket and its brace differ in one bit.
+  __m128i braces = _mm_or_si128(_mm_loadu_si128((const __m128i *)bytes), _mm_set1_epi8(0x20));
+  __m128i lowered = _mm_sub_epi8(braces, _mm_set1_epi8(0x7B));
+  return (uint32_t)_mm_movemask_epi8(_mm_cmpeq_epi8(_mm_min_epu8(lowered, _mm_set1_epi8(2)), lowered));
+}
+
+PUSHER_INLINE uint32_t pusher_brackets_32(const uint8_t *bytes) {
+  return pusher_brackets_16(bytes) | pusher_brackets_16(bytes + 16) << 16;
+}
+
 PUSHER_INLINE uint32_t pusher_line_ends_32(const uint8_t *bytes) {
   return pusher_matches_32(bytes, 0x0A) | pusher_matches_32(bytes, 0x0D);
 }
@@ -213,6 +234,14 @@ PUSHER_INLINE uint32_t pusher_matches_32(const uint8_t *bytes, uint8_t wanted) {
   return pusher_lanes(vceqq_u8(vld1q_u8(bytes), all), vceqq_u8(vld1q_u8(bytes + 16), all));
 }
 
+PUSHER_INLINE uint8x16_t pusher_bracket_lanes(uint8x16_t block) {
+  return vcltq_u8(vsubq_u8(vorrq_u8(block, vdupq_n_u8(0x20)), vdupq_n_u8(0x7B)), vdupq_n_u8(3));
+}
+
+PUSHER_INLINE uint32_t pusher_brackets_32(const uint8_t *bytes) {
+  return pusher_lanes(pusher_bracket_lanes(vld1q_u8(bytes)), pusher_bracket_lanes(vld1q_u8(bytes + 16)));
+}
+
 PUSHER_INLINE uint8x16_t pusher_line_end_lanes(uint8x16_t block) {
   return vorrq_u8(vceqq_u8(block, vdupq_n_u8(0x0A)), vceqq_u8(block, vdupq_n_u8(0x0D)));
 }
@@ -253,6 +282,7 @@ PUSHER_INLINE uint32_t pusher_differences_16(const uint8_t *bytes, const uint8_t
 PUSHER_INLINE uint32_t pusher_matches_32(const uint8_t *bytes, uint8_t wanted) {
   return pusher_plain_matches_32(bytes, wanted);
 }
+PUSHER_INLINE uint32_t pusher_brackets_32(const uint8_t *bytes) { return pusher_plain_brackets_32(bytes); }
 PUSHER_INLINE uint32_t pusher_line_ends_32(const uint8_t *bytes) { return pusher_plain_line_ends_32(bytes); }
 PUSHER_INLINE uint32_t pusher_unprintable_32(const uint8_t *bytes) { return pusher_plain_unprintable_32(bytes); }
 PUSHER_INLINE int pusher_has_high_64(const uint8_t *bytes) { return pusher_plain_has_high_64(bytes); }

@@ -80,6 +80,25 @@ package struct EventLine {
     return text[start..<(offset &- 1)]
   }
 
+  /// Returns a field's value, a string with its quotes.
+  func token(_ field: WhereClause.Field) -> ByteView? {
+    let body: ByteView?
+    switch field {
+    case .event: body = event
+    case .channel:
+      if channel == nil, hasChannel {
+        // It follows the event.
+        let start = #"","channel":"#.utf8.count
+        return unsafe ByteView(base: event.base + event.count + start, count: 4)
+      }
+      body = channel
+    case .userID: body = userID
+    case .id: body = id
+    case .data: return data
+    }
+    return body.map { unsafe ByteView(base: $0.base - 1, count: $0.count + 2) }
+  }
+
   package var name: String { JSONString.decode(event) }
 
   package func passes(_ filter: FilterMemory) -> Bool {

@@ -33,10 +33,10 @@ package struct FieldPath: Equatable, Sendable {
     self.path = path
   }
 
-  /// Returns the value in a valid JSON value, a string with its quotes; `nil` without one.
+  /// Returns the value in the data of a line, a string with its quotes; `nil` without one.
   ///
   /// The last of repeated members counts, as in JavaScript.
-  package func value(in json: ByteView) -> ByteView? { try? path.value(in: json) }
+  package func value(in data: ByteView) -> ByteView? { path.value(in: data) }
 
   private static func named(
     _ rest: inout ArraySlice<UInt8>

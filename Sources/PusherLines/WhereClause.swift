@@ -35,8 +35,11 @@ package final class WhereClause: Sendable, Equatable {
   package static let longestText = 4096
   /// Maximum number of names and indices of a path.
   package static let longestPath = 64
-  /// Fields of the lines of all commands.
-  package static let fields = ["event", "channel", "user_id", "id", "data"]
+  /// A field of the lines of all commands, where a path begins.
+  package enum Field: String, CaseIterable, Sendable {
+    case event, channel, id, data
+    case userID = "user_id"
+  }
 
   fileprivate enum Check: Sendable {
     /// A path alone.
@@ -51,6 +54,8 @@ package final class WhereClause: Sendable, Equatable {
 
   /// The expression as given.
   package let text: String
+  private let field: Field
+  /// The way from the field on.
   private let path: JSONPath
   private let check: Check
 
@@ -61,7 +66,7 @@ package final class WhereClause: Sendable, Equatable {
     defer { withExtendedLifetime(buffer) {} }
     var parser = Parser(buffer.view)
     self.text = text
-    path = try parser.path()
+    (field, path) = try parser.path()
     check = try parser.check()
   }
 
@@ -74,17 +79,9 @@ package final class WhereClause: Sendable, Equatable {
     left.text.isSame(as: right.text)
   }
 
-  /// Returns whether the condition holds for a JSON object, with or without the end of its line;
-  /// false for text that is not JSON.
-  ///
   /// - Parameter scratch: Holds a text of the line without its escapes, and keeps its room.
-  package func holds(for line: ByteView, _ scratch: ByteBuffer) -> Bool {
-    do throws(JSONError) {
-      return holds(for: try path.value(in: line), scratch)
-    } catch { return false }
-  }
-
-  private func holds(for value: ByteView?, _ scratch: ByteBuffer) -> Bool {
+  package func holds(for line: EventLine, _ scratch: ByteBuffer) -> Bool {
+    let value = line.token(field).flatMap { path.value(in: $0) }
     switch check {
     case .exists: return value != nil
     case .literal(let comparison, let literal):
@@ -117,9 +114,10 @@ package final class WhereFilter {
     self.clauses = clauses
   }
 
-  /// - Parameter line: A JSON object, with or without the end of its line.
-  package func passes(_ line: ByteView) -> Bool {
-    clauses.allSatisfy { $0.holds(for: line, scratch) }
+  package func passes(_ line: EventLine) -> Bool {
+    // In place: a copy of a clause is several references.
+    for index in clauses.indices where !clauses[index].holds(for: line, scratch) { return false }
+    return true
   }
 }
 
@@ -138,16 +136,13 @@ extension WhereClause {
 
     init(_ text: ByteView) { cursor = JSONCursor(text) }
 
-    mutating func path() throws(WhereFault) -> JSONPath {
+    mutating func path() throws(WhereFault) -> (Field, JSONPath) {
       cursor.skipWhitespace()
-      let root = try name()
-      guard fields.contains(where: { root.elementsEqual($0.utf8) }) else {
-        throw .unknownField(String(decoding: root, as: UTF8.self))
-      }
+      let root = String(decoding: try name(), as: UTF8.self)
+      guard let field = Field(rawValue: root) else { throw .unknownField(root) }
       var path = JSONPath()
-      path.append(name: root)
       while cursor.byte == UInt8(ascii: ".") || cursor.byte == UInt8(ascii: "[") {
-        guard path.count < longestPath else {
+        guard path.count < longestPath - 1 else {
           throw .pathTooLong(limit: longestPath)
         }
         let isIndex = cursor.byte == UInt8(ascii: "[")
@@ -155,7 +150,7 @@ extension WhereClause {
         if isIndex { path.append(index: try index()) } else { path.append(name: try name()) }
       }
       cursor.skipWhitespace()
-      return path
+      return (field, path)
     }
 
     private mutating func name() throws(WhereFault) -> [UInt8] {
@@ -245,6 +240,12 @@ extension WhereClause {
 }
 
 extension ByteView {
+  /// Reports whether a letter follows in a valid number, which is short.
+  @inline(__always) fileprivate func hasExponent(from start: Int) -> Bool {
+    for index in start..<count where unsafe base[index] >= UInt8(ascii: "E") { return true }
+    return false
+  }
+
   /// Returns the order of this text and `other` by their bytes: below, equal to or above 0.
   ///
   /// `nil` if an escape stands before the first difference; behind it, escapes change nothing.
@@ -352,17 +353,14 @@ struct DecimalNumber: Sendable {
   @inline(__always) private static func whole(_ text: ByteView) -> (value: Int, isAll: Bool)? {
     let isNegative = text[0] == UInt8(ascii: "-")
     guard text.count <= integerDigits else { return nil }
-    var (value, isAll) = (0, true)
-    for index in (isNegative ? 1 : 0)..<text.count {
-      let digit = unsafe text.base[index] &- 0x30
-      if digit < 10 {
-        if isAll { value = value &* 10 &+ Int(truncatingIfNeeded: digit) }
-      } else if isAll, text[index] == UInt8(ascii: ".") {
-        isAll = false
-      } else {
-        return nil
-      }
+    var (value, index) = (0, isNegative ? 1 : 0)
+    while index < text.count, case let digit = unsafe text.base[index] &- 0x30, digit < 10 {
+      value = value &* 10 &+ Int(truncatingIfNeeded: digit)
+      index &+= 1
     }
+    let isAll = index == text.count
+    // Only an exponent changes the whole part.
+    guard isAll || !text.hasExponent(from: index) else { return nil }
     return (isNegative ? -value : value, isAll)
   }
 

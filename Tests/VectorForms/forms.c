@@ -9,8 +9,9 @@
 static int check(const uint8_t *bytes) {
   int is_right = SAME(string_ends_16, bytes) && SAME(string_ends_32, bytes) && SAME(digits_16, bytes) &&
                  SAME(differences_16, bytes, bytes + 16) && SAME(matches_32, bytes, bytes[7]) &&
-                 SAME(line_ends_32, bytes) && SAME(unprintable_32, bytes) && BOTH(has_string_end_64, bytes) &&
-                 BOTH(has_high_64, bytes) && BOTH(has_high_128, bytes);
+                 SAME(line_ends_32, bytes) && SAME(unprintable_32, bytes) && SAME(brackets_32, bytes) &&
+                 BOTH(has_string_end_64, bytes) && BOTH(has_high_64, bytes) &&
+                 BOTH(has_high_128, bytes);
   if (is_right) return 1;
   for (int place = 0; place < 128; place++) printf("%02x", bytes[place]);
   printf("\n");

@@ -10,6 +10,9 @@ package struct JSONPath: Equatable, Sendable {
     let isNameless: Bool
     /// Place in an array, from 0; -1 for a member only.
     let index: Int
+    /// True if nothing that may follow a string begins like the name, which has no quote and no
+    /// backslash.
+    let isDistinct: Bool
   }
 
   private var steps: [Step] = []
@@ -23,185 +26,159 @@ package struct JSONPath: Equatable, Sendable {
   package mutating func append(name: some Sequence<UInt8>, index: Int? = nil) {
     let start = names.count - 8
     names.insert(contentsOf: Array(name), at: start)
-    steps.append(Step(name: start..<(names.count - 8), isNameless: false, index: index ?? -1))
+    let isDistinct =
+      ![UInt8](",:]}".utf8).contains(names[start])
+      && !names[start...].contains { $0 == UInt8(ascii: "\"") || $0 == UInt8(ascii: "\\") }
+    steps.append(
+      Step(
+        name: start..<(names.count - 8), isNameless: false, index: index ?? -1,
+        isDistinct: isDistinct))
   }
 
   package mutating func append(index: Int) {
-    steps.append(Step(name: 0..<0, isNameless: true, index: index))
+    steps.append(Step(name: 0..<0, isNameless: true, index: index, isDistinct: false))
   }
 
-  /// Returns the value at the path, a string with its quotes; `nil` without one.
+  /// Returns the value at the path in valid compact JSON, a string with its quotes; `nil` without
+  /// one.
   ///
-  /// The last of repeated members counts, as in JavaScript.
-  ///
-  /// - Throws: ``JSONError`` for an invalid value on the way.
-  package func value(in json: ByteView) throws(JSONError) -> ByteView? {
-    let found = unsafe names.withUnsafeBufferPointer { names in
-      unsafe steps.withUnsafeBufferPointer { steps in
-        unsafe Search(base: json.base, count: json.count, steps: steps, names: names).value
+  /// The last of repeated members counts, as in JavaScript. In any other text, the result may be
+  /// any part of it.
+  package func value(in json: ByteView) -> ByteView? {
+    unsafe names.withUnsafeBufferPointer { names in
+      var value = json
+      for step in steps {
+        guard let container = Container(value) else { return nil }
+        let name = unsafe UnsafeBufferPointer(rebasing: names[step.name])
+        let flat = unsafe step.isDistinct ? container.flatMember(name) : nil
+        let found =
+          unsafe flat
+          ?? container.part(step.index, named: step.isNameless ? nil : name)
+        guard !found.isEmpty else { return nil }
+        value = value[found]
       }
+      return value
     }
-    guard let found else { return try rareValue(in: json) }
-    return found.isEmpty ? nil : json[found]
   }
 
-  /// Does the same for all JSON, part by part.
-  private func rareValue(in json: ByteView) throws(JSONError) -> ByteView? {
-    var value = json
-    for step in steps {
-      var cursor = JSONCursor(value)
-      cursor.skipWhitespace()
-      guard cursor.byte == UInt8(ascii: "[") || cursor.byte == UInt8(ascii: "{") else {
-        _ = try cursor.skipValue()
-        return nil
-      }
-      var found: ByteView?
-      var index = 0
-      try cursor.eachPart { name, part in
-        let isStep = name.map { !step.isNameless && $0.isName(names[step.name]) }
-        if isStep ?? (index == step.index) { found = part }
-        index += 1
-      }
-      guard let found else { return nil }
-      value = found
-    }
-    return value
-  }
-
-  /// One pass over compact JSON without rare things; `nil` stands for all other text.
+  /// An object or an array of compact JSON.
   ///
-  /// A place is below ``count`` when a loop or a value begins there, so that each load stays in the
-  /// view and its padding. Bytes after the view may be anything.
-  @safe private struct Search {
-    let base: UnsafeMutablePointer<UInt8>
-    let count: Int
-    let steps: UnsafeBufferPointer<Step>
-    let names: UnsafeBufferPointer<UInt8>
+  /// The JSON is trusted to be valid, so that most bytes are not looked at. A place below the count
+  /// is in the view, and a load there in the view and its padding, whatever the bytes are.
+  @safe private struct Container {
+    private let view: ByteView
+    private let isObject: Bool
 
-    /// Where the value is; empty without one.
-    var value: Range<Int>? {
-      var found = 0..<0
-      return find(0, 0, &found) == nil ? nil : found
+    /// Returns `nil` for other values.
+    init?(_ value: ByteView) {
+      guard value.count > 1, value[0] & 0xDF == UInt8(ascii: "[") else { return nil }
+      (view, isObject) = (value, value[0] == UInt8(ascii: "{"))
     }
 
-    /// Returns the end of the container at `start`; finds what the steps from `place` on lead to.
-    private func find(_ place: Int, _ start: Int, _ found: inout Range<Int>) -> Int? {
-      guard unsafe start < count && place < steps.count && base[start] & 0xDF == 0x5B else {
-        return nil
-      }
-      let (opening, step) = unsafe (base[start], steps[place])
-      var (at, index) = (start &+ 1, 0)
-      if unsafe base[at] == opening &+ 2 { return at &+ 1 }
-      while true {
-        var isStep = index == step.index
-        if opening == UInt8(ascii: "{") {
-          guard let end = name(at) else { return nil }
-          isStep = !step.isNameless && has(step.name, at &+ 1, end &- 2)
-          at = end
-        }
-        let first = at
-        let goesOn = unsafe isStep && place &+ 1 < steps.count
-        if isStep { found = 0..<0 }
-        guard let end = goesOn ? find(place &+ 1, first, &found) : skip(first), end < count else {
-          return nil
-        }
-        if isStep, !goesOn { found = first..<end }
-        at = end &+ 1
-        guard unsafe base[end] == UInt8(ascii: ",") else {
-          return unsafe base[end] == opening &+ 2 ? at : nil
-        }
-        index &+= 1
-      }
-    }
-
-    /// Returns the end of the value at `start`.
-    @inline(__always) private func skip(_ start: Int) -> Int? {
-      var at = start
-      // As in ``FusedCursor``.
-      var levels: UInt64 = 1
-      while at < count {
-        let byte = unsafe base[at]
-        var end = text(at, hasEscapes: true)
-        if byte & 0xDF == 0x5B {
-          guard levels &>> 62 == 0 else { return nil }
-          at &+= 1
-          guard unsafe base[at] == byte &+ 2 else {
-            levels = levels &<< 1 | UInt64(byte &>> 5 & 1)
-            if levels & 1 == 1 { at = name(at) ?? count }
-            continue
+    /// Returns the last member of this name, empty without one; `nil` for an array, and if a
+    /// container or an escape stands behind the member's name.
+    ///
+    /// A distinct name with its quotes, a comma or a brace before them and a colon behind, is the
+    /// name of a member. If no bracket follows but the last, it is a member of this object; and if
+    /// no escape follows, no later member has the same name.
+    func flatMember(_ name: UnsafeBufferPointer<UInt8>) -> Range<Int>? {
+      guard isObject else { return nil }
+      let base = unsafe view.base
+      let end = view.count &- 1
+      let distance = name.count &+ 2
+      var at = end
+      repeat {
+        let upper = at
+        at = max(at &- 32, 0)
+        let own = UInt32.max &>> UInt32(truncatingIfNeeded: 32 &- (upper &- at))
+        var colons = unsafe pusher_matches_32(base + at, UInt8(ascii: ":")) & own
+        let others = unsafe pusher_brackets_32(base + at) & own
+        while colons != 0 {
+          let bit = 31 &- colons.leadingZeroBitCount
+          let quote = at &+ bit &- distance
+          if quote > 0, unsafe base[quote] == UInt8(ascii: "\""), unsafe has(name, at: quote &+ 1) {
+            return others &>> UInt32(truncatingIfNeeded: bit) == 0
+              ? value(from: at &+ bit &+ 1) : nil
           }
-          end = at &+ 1
-        } else if byte != UInt8(ascii: "\"") {
-          end = number(at)
+          colons ^= 1 &<< UInt32(truncatingIfNeeded: bit)
         }
-        guard var end else { return nil }
-        while levels != 1, end < count, unsafe base[end] == (levels & 1 == 1 ? 0x7D : 0x5D) {
-          levels &>>= 1
-          end &+= 1
-        }
-        if levels == 1 { return end }
-        guard end < count, unsafe base[end] == UInt8(ascii: ",") else { return nil }
-        at = levels & 1 == 1 ? name(end &+ 1) ?? count : end &+ 1
-      }
-      return nil
+        // The brace of the object itself.
+        guard others == (at == 0 ? 1 : 0) else { return nil }
+      } while at > 0
+      return 0..<0
     }
 
-    /// Returns the place behind the name at `start` and its colon.
-    @inline(__always) private func name(_ start: Int) -> Int? {
-      guard let end = text(start, hasEscapes: false), unsafe base[end] == UInt8(ascii: ":") else {
-        return nil
-      }
-      return end &+ 1
+    /// Returns the value at `start`, which is no container and has no escapes.
+    private func value(from start: Int) -> Range<Int> {
+      let isText = view[start] == UInt8(ascii: "\"")
+      let last = view.firstIndex(of: UInt8(ascii: isText ? "\"" : ","), from: start &+ 1)
+      let end = view.count &- 1
+      return start..<min(last.map { isText ? $0 &+ 1 : $0 } ?? end, end)
     }
 
-    /// Reports whether a name stands from `start` to `end`.
-    @inline(__always) private func has(_ name: Range<Int>, _ start: Int, _ end: Int) -> Bool {
-      guard end &- start == name.count else { return false }
+    /// Reports whether a name stands at a place, with its last quote, and begins a member.
+    @inline(__always) private func has(_ name: UnsafeBufferPointer<UInt8>, at start: Int) -> Bool {
+      let base = unsafe view.base
+      guard let first = name.baseAddress else { return false }
       let text = unsafe UnsafeRawPointer(base + start).loadUnaligned(as: UInt64.self)
-      let wanted = unsafe UnsafeRawBufferPointer(names).loadUnaligned(
-        fromByteOffset: name.lowerBound, as: UInt64.self)
+      let wanted = unsafe UnsafeRawPointer(first).loadUnaligned(as: UInt64.self)
       // The bytes after a short name are shifted out; a shift by 64 leaves none.
       guard (text ^ wanted) << UInt64(max(0, 64 &- 8 &* name.count)) == 0 else { return false }
       var index = 8
       while index < name.count {
-        guard unsafe base[start &+ index] == names[name.lowerBound &+ index] else { return false }
+        guard unsafe base[start &+ index] == name[index] else { return false }
         index &+= 1
       }
-      return true
+      let before = unsafe base[start &- 2]
+      return unsafe base[start &+ name.count] == UInt8(ascii: "\"")
+        && (before == UInt8(ascii: ",") || before == UInt8(ascii: "{"))
     }
 
-    /// Returns the place behind the text whose quote is at `start`.
-    @inline(__always) private func text(_ start: Int, hasEscapes: Bool) -> Int? {
-      guard unsafe base[start] == UInt8(ascii: "\"") else { return nil }
-      var at = start &+ 1
-      while at < count {
-        let ends = unsafe pusher_string_ends_16(base + at)
-        at &+= (ends | 1 &<< 16).trailingZeroBitCount
-        if ends == 0 { continue }
-        if unsafe base[at] == UInt8(ascii: "\"") { return at &+ 1 }
-        guard hasEscapes, unsafe base[at] == UInt8(ascii: "\\") else { return nil }
-        switch unsafe base[at &+ 1] {
-        case 0x22, 0x5C, 0x2F, 0x62, 0x66, 0x6E, 0x72, 0x74: at &+= 2
-        case 0x75 where JSONGrammar.hexUnit({ unsafe base[at &+ 2 &+ $0] }) != nil: at &+= 6
-        default: return nil
+    /// Returns the last member of this name, or the element at this place; empty without one.
+    func part(_ place: Int, named name: UnsafeBufferPointer<UInt8>?) -> Range<Int> {
+      var (at, index, found) = (1, 0, 0..<0)
+      while at < view.count &- 1 {
+        var isPart = index == place
+        if isObject {
+          let body = view.stringBody(from: at &+ 1)
+          isPart = unsafe name.map { unsafe body.isName($0) } ?? false
+          at = min(at &+ body.count &+ 3, view.count)
+        }
+        let end = valueEnd(from: at)
+        if isPart { found = at..<end }
+        at = end &+ 1
+        index &+= 1
+      }
+      return found
+    }
+
+    /// Returns the end of the value at `start`, at most the view's.
+    private func valueEnd(from start: Int) -> Int {
+      let base = unsafe view.base
+      var (at, depth) = (start, 0)
+      while at < view.count {
+        let marks =
+          unsafe pusher_brackets_32(base + at)
+          | pusher_matches_32(base + at, UInt8(ascii: "\""))
+          | (depth == 0 ? pusher_matches_32(base + at, UInt8(ascii: ",")) : 0)
+        guard marks != 0 else {
+          at &+= 32
+          continue
+        }
+        at &+= marks.trailingZeroBitCount
+        guard at < view.count else { break }
+        switch unsafe base[at] {
+        case UInt8(ascii: "\""): at &+= view.stringBody(from: at &+ 1).count &+ 2
+        case UInt8(ascii: "["), UInt8(ascii: "{"):
+          (at, depth) = (at &+ 1, depth &+ 1)
+        case UInt8(ascii: ","): return at
+        default:
+          // The bracket of the container itself.
+          guard depth > 0 else { return at }
+          (at, depth) = (at &+ 1, depth &- 1)
         }
       }
-      return nil
-    }
-
-    /// Returns the end of a short number or a literal.
-    @inline(__always) private func number(_ start: Int) -> Int? {
-      let first = unsafe base[start] == UInt8(ascii: "-") ? start &+ 1 : start
-      let others = ~(unsafe pusher_digits_16(base + first))
-      let whole = others.trailingZeroBitCount
-      guard whole > 0 else {
-        let length = unsafe JSONGrammar.literal(UnsafePointer(base + start))
-        return length > 0 ? start &+ length : nil
-      }
-      guard unsafe base[first] != UInt8(ascii: "0") || whole == 1 else { return nil }
-      guard unsafe base[first &+ whole] == UInt8(ascii: ".") else { return first &+ whole }
-      let end = (others & (others &- 1)).trailingZeroBitCount
-      return end &- whole > 1 ? first &+ end : nil
+      return view.count
     }
   }
 }
@@ -211,9 +188,10 @@ extension ByteView {
   ///
   /// An escape is longer than its character, and at most six times as long, so a peer's longer name
   /// costs no copy.
-  fileprivate func isName(_ name: ArraySlice<UInt8>) -> Bool {
-    guard holds(UInt8(ascii: "\\")) else { return unsafe raw.elementsEqual(name) }
-    guard count > name.count, count <= name.count * 6 else { return false }
+  fileprivate func isName(_ name: UnsafeBufferPointer<UInt8>) -> Bool {
+    guard count >= name.count, count <= name.count * 6 else { return false }
+    if count == name.count { return unsafe raw.elementsEqual(name) && !holds(UInt8(ascii: "\\")) }
+    guard holds(UInt8(ascii: "\\")) else { return false }
     let plain = ByteBuffer(capacity: count)
     JSONString.decode(self, into: plain)
     return withExtendedLifetime(plain) { unsafe $0.view.raw.elementsEqual(name) }

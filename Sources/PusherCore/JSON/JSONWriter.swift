@@ -186,7 +186,8 @@ package enum JSONString {
   package static func decode(_ escaped: ByteView, into buffer: ByteBuffer) {
     buffer.reserve(escaped.count)
     var cursor = JSONCursor(escaped)
-    while true {
+    // A cut escape moves beyond the end.
+    while !cursor.atEnd {
       let run = cursor.plainRun()
       buffer.append(escaped[cursor.offset..<(cursor.offset + run)])
       cursor.advance(run)

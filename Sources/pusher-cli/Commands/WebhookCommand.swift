@@ -156,17 +156,18 @@ private final class WebhookRun {
       line.removeAll()
       maker.write(
         event: event.name, channel: event.channel, userID: event.userID, data: event.data)
-      if failConditions.contains(where: { $0.passes(line.view) }) {
+      let written = EventLine(line.view)
+      if failConditions.contains(where: { $0.passes(written) }) {
         failing = event
         break
       }
-      guard conditions?.passes(line.view) ?? true else {
+      guard conditions?.passes(written) ?? true else {
         unmet += 1
         continue
       }
       guard count != settings.count else { continue }
       count += 1
-      style.write(EventLine(line.view), to: output.buffer)
+      style.write(written, to: output.buffer)
       guard output.buffer.count - start <= Self.webhookLimit else {
         // All lines of a webhook are printed, or none.
         output.buffer.truncate(to: start)

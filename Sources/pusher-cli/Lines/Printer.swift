@@ -226,7 +226,7 @@ final class Printer {
     members: Int? = nil
   ) {
     guard isPlain else { return takeFully(from: start, size, source, isNews, members) }
-    if let conditions, !conditions.passes(lines.view(from: start)) {
+    if let conditions, !conditions.passes(EventLine(lines.view(from: start))) {
       lines.truncate(to: start)
       return noteUnmet()
     }
@@ -236,11 +236,10 @@ final class Printer {
   @inline(never) private func takeFully(
     from start: Int, _ size: () -> Int, _ source: () -> String?, _ isNews: Bool, _ members: Int?
   ) {
-    let written = lines.view(from: start)
-    let line = EventLine(written)
+    let line = EventLine(lines.view(from: start))
     var isShown = false
     defer { if !isShown { drop(from: start) } }
-    let failure = seesEveryEvent ? failureOption(line, written) : nil
+    let failure = seesEveryEvent ? failureOption(line) : nil
     if failure == nil, let ending, line.passes(ending) { hasMetEnd = true }
     if let record { write(line, to: record) }
     if let failure {
@@ -252,7 +251,7 @@ final class Printer {
       rejected &+= 1
       return
     }
-    if let conditions, !conditions.passes(written) { return noteUnmet() }
+    if let conditions, !conditions.passes(line) { return noteUnmet() }
     if let field, !field.find(in: line.data, source: source) { return }
     count &+= 1
     if let tally { tally.note(line.event, bytes: size()) }
@@ -271,9 +270,9 @@ final class Printer {
   }
 
   /// Returns the option that makes this event a failure.
-  private func failureOption(_ line: EventLine, _ written: ByteView) -> Flag? {
+  private func failureOption(_ line: EventLine) -> Flag? {
     if let failing, line.passes(failing) { return .failEvent }
-    return failConditions.contains { $0.passes(written) } ? .failWhere : nil
+    return failConditions.contains { $0.passes(line) } ? .failWhere : nil
   }
 
   private func noteUnmet() {

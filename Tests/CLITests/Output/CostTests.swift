@@ -105,9 +105,9 @@ import Testing
     (
       "a condition",
       { text in
-        let line: JSONValue = ["data": .string(text)]
+        let line: JSONValue = ["event": "e", "data": .string(text)]
         let filter = (try? WhereClause(#"data ~ "*a*b""#)).flatMap { WhereFilter([$0]) }
-        withView(Array(line.jsonText.utf8)) { _ = filter?.passes($0) }
+        withView(Array("\(line.jsonText)\n".utf8)) { _ = filter?.passes(EventLine($0)) }
       }
     ),
     (

@@ -33,7 +33,7 @@ struct WhereLineTests {
       general.takeGenerally(message)
       if fast.take(message) { taken += 1 }
       let line = plain.printed()
-      let passes = withView(Array(line.utf8)) { filter.passes($0) }
+      let passes = withView(Array(line.utf8)) { filter.passes(EventLine($0)) }
       if !passes { rejected += 1 }
       let expected = passes ? line : ""
       #expect(fast.printed() == expected && general.printed() == expected, "\(line)")

@@ -131,7 +131,7 @@ private func checkJSON(_ text: String) {
   requireJSON(Array(written.utf8), "a written text")
   require(
     ReferenceJSON(Array(written.utf8)) == ReferenceJSON(Array(text.utf8)), "\(text) as \(written)")
-  checkFields(of: value, in: text)
+  checkFields(of: value, in: written)
 }
 
 /// Each member is found by its name, the last of repeated ones.

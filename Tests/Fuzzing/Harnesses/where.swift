@@ -4,15 +4,26 @@ import TestSupport
 
 /// Compares conditions of `--where` with the tree of the same line, and with each other.
 ///
-/// Input: a line with a path, a line with a value, then the data. Data that is no JSON only has to
-/// be harmless: it may repeat members of the line, which the program never does. The line stands
+/// Input: a line with a path, a line with a value, then the data, which is compacted as in every
+/// line. Data that is no JSON never comes so far, and only has to be harmless. The line stands
 /// before a protected page.
 func fuzzWhere(_ start: UnsafePointer<UInt8>, _ count: Int) -> CInt {
   var input = FuzzInput(start, count)
   let path = text(input.line())
   let value = text(input.line())
   // Lines are UTF-8.
-  let data = Array(text(input.rest).utf8)
+  let text = Array(text(input.rest).utf8)
+  let compact = ByteBuffer()
+  do {
+    try withView(text) { try JSONCompactor.copy($0, into: compact) }
+  } catch {
+    let guarded = GuardedBytes(room: text.count + ByteBuffer.padding)
+    withExtendedLifetime(guarded) {
+      _ = try? FieldPath(path).value(in: $0.view(text, beforeEnd: 0))
+    }
+    return 0
+  }
+  let data = compact.view.array
   let line = Array(#"{"event":"e","channel":"c","data":"#.utf8) + data + Array("}\n".utf8)
   let trial = WhereTrial(line)
   let exists = trial.holds(path)
@@ -21,9 +32,7 @@ func fuzzWhere(_ start: UnsafePointer<UInt8>, _ count: Int) -> CInt {
   let isLess = trial.holds("\(path) < \(value)")
   let isGreater = trial.holds("\(path) > \(value)")
   let isMatch = trial.holds("\(path) ~ \(value)")
-  guard let exists, (try? JSONParser.parse(text(data))) != nil,
-    let tree = try? JSONParser.parse(text(line))
-  else { return 0 }
+  guard let exists, let tree = try? JSONParser.parse(withView(line, \.text)) else { return 0 }
   if let steps = reference(path) {
     let found = steps.reduce(tree as JSONValue?) { $0.flatMap($1) }
     require(exists == (found != nil), "\(path) is there: \(exists)")
@@ -64,7 +73,7 @@ private struct WhereTrial {
   func holds(_ expression: String) -> Bool? {
     let clause = try? WhereClause(expression)
     guard let clause, let filter = WhereFilter([clause]) else { return nil }
-    return withExtendedLifetime(guarded) { filter.passes($0.view(line, beforeEnd: 0)) }
+    return withExtendedLifetime(guarded) { filter.passes(EventLine($0.view(line, beforeEnd: 0))) }
   }
 }
 

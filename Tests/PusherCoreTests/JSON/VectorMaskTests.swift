@@ -16,6 +16,7 @@ import Testing
     #expect(pusher_plain_unprintable_32(bytes) == 0b10_0000_0000_1100)
     #expect(pusher_plain_matches_32(bytes, UInt8(ascii: "7")) == 1 << 31)
     #expect(pusher_plain_matches_32(bytes, UInt8(ascii: "\\")) == 0b10)
+    #expect(pusher_plain_brackets_32(bytes) == 0b100_0000_0010)
     #expect(pusher_plain_has_high_64(bytes) == 1)
     bytes.replaceSubrange(20..<24, with: [0x0A, 0x0B, 0x0D, 0x0E])
     #expect(pusher_plain_line_ends_32(bytes) == 0b101 << 20)
