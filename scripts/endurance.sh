@@ -24,6 +24,7 @@
 #                                   twice only if it was in flight, or lie in a told gap
 #     EVENTS=N CUTS=N KILLS=N   other numbers
 #     SEED=N                    other draws (55)
+#     SERVERS=3                 three servers on one Redis; each fifth cut kills one
 #   scripts/endurance.sh simulate [COUNT [SEED]]   plays schedules (10,000 from seed 1): servers on
 #                                   a model of Redis, with delays, lost links, kills and an emptied
 #                                   Redis. Prints a schedule that breaks a promise, with its
@@ -125,7 +126,12 @@ case ${1:-} in
     ;;
   recovery)
     find_program
-    python3 Tests/Faults/recovery.py "$program" "${EVENTS:-10000}" "${CUTS:-200}" "${KILLS:-50}" "${SEED:-55}"
+    redis_port=0
+    if [ "${SERVERS:-1}" -gt 1 ]; then
+      temporary=$(mktemp -d)
+      start_redis "$temporary"
+    fi
+    python3 Tests/Faults/recovery.py "$program" "${EVENTS:-10000}" "${CUTS:-200}" "${KILLS:-50}" "${SEED:-55}" "$redis_port"
     ;;
   soak | faults | losses)
     find_program

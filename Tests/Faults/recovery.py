@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
 """Sends numbered events to a subscriber of Protocol V2 through random cuts and kills, and judges its lines.
 
-    recovery.py PROGRAM [EVENTS [CUTS [KILLS [SEED]]]]
+    recovery.py PROGRAM [EVENTS [CUTS [KILLS [SEED [REDIS_PORT]]]]]
 
 `serve` has the events, a proxy cuts the connections, and `subscribe --state-file` is killed with SIGKILL.
+With the port of a Redis, three servers share it. The subscriber then comes back on any of them, and each
+fifth cut kills one.
 Every number must be printed, or lie in a gap that is told. Only the first lines of a run after a kill may
 repeat lines, and only lines of the last moment. The status is 1 if a rule breaks.
 """
@@ -33,29 +35,48 @@ async def until(is_so, what, limit=60.0):
 
 
 class Stage:
-    def __init__(self, program, folder, events, seed):
+    def __init__(self, program, folder, events, seed, redis_port):
         self.program, self.folder, self.events = program, folder, events
+        self.shares = ["--redis", f"redis://127.0.0.1:{redis_port}/0"] if redis_port else []
         self.random = random.Random(seed)
         self.lines = os.path.join(folder, "lines")
         self.errors = open(os.path.join(folder, "errors"), "ab")
         self.sent = 0
         self.kills = []
+        self.servers, self.ports = [], []
 
     def path(self, name):
         return os.path.join(self.folder, name)
 
     async def start(self):
-        self.server = await asyncio.create_subprocess_exec(
-            self.program, "serve", "-q", "--listen", "127.0.0.1:0", "--port-file", self.path("port"),
-            "--recovery-window", "10m", "--recovery-limit", "10000", stderr=self.errors)
-        await until(lambda: os.path.exists(self.path("port")) and open(self.path("port")).read().strip(),
-                    "the start of serve")
-        port = int(open(self.path("port")).read())
-        self.proxy = Proxy(port)
+        for number in range(3 if self.shares else 1):
+            self.servers.append(None)
+            self.ports.append(0)
+            await self.serve(number)
+        self.proxy = Proxy(self.ports[0])
         await self.proxy.start()
         self.sender = await asyncio.create_subprocess_exec(
-            self.program, "trigger", "-q", "--local", "--port", str(port), "-",
+            self.program, "trigger", "-q", "--local", "--port", str(self.ports[0]), "-",
             stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.DEVNULL, stderr=self.errors)
+
+    async def serve(self, number):
+        """Starts a server, again on its port if it had one."""
+        name = self.path(f"port-{number}")
+        if os.path.exists(name):
+            os.unlink(name)
+        self.servers[number] = await asyncio.create_subprocess_exec(
+            self.program, "serve", "-q", "--listen", f"127.0.0.1:{self.ports[number]}", "--port-file", name,
+            "--recovery-window", "10m", "--recovery-limit", "10000", *self.shares, stderr=self.errors)
+        await until(lambda: os.path.exists(name) and open(name).read().strip(), "the start of serve")
+        self.ports[number] = int(open(name).read())
+
+    async def kill_server(self):
+        """The first server stays, since it takes the events."""
+        number = self.random.randrange(1, len(self.servers))
+        self.servers[number].kill()
+        await self.servers[number].wait()
+        await asyncio.sleep(self.random.random() * 0.2)
+        await self.serve(number)
 
     async def subscribe(self):
         with open(self.lines, "ab") as lines:
@@ -83,7 +104,10 @@ class Stage:
     async def disturb(self, acts, duration):
         for act in acts:
             await asyncio.sleep(self.random.random() * 2 * duration / len(acts))
-            if act == "cut":
+            self.proxy.target = self.random.choice(self.ports)
+            if act == "server":
+                await self.kill_server()
+            elif act == "cut":
                 self.proxy.break_all()
             elif act == "away":
                 self.proxy.cut()
@@ -139,15 +163,17 @@ def moment(text):
     return datetime.strptime(text, "%Y-%m-%dT%H:%M:%S.%fZ").replace(tzinfo=timezone.utc).timestamp()
 
 
-async def run(program, events, cuts, kills, seed):
+async def run(program, events, cuts, kills, seed, redis_port):
     with tempfile.TemporaryDirectory() as folder:
-        stage = Stage(program, folder, events, seed)
+        stage = Stage(program, folder, events, seed, redis_port)
         await stage.start()
         try:
             await stage.subscribe()
             await until(lambda: os.path.exists(stage.path("state")) and "position" in open(stage.path("state")).read(),
                         "the first position")
-            acts = [stage.random.choice(["cut", "away"]) for _ in range(cuts)] + ["kill"] * kills
+            deaths = cuts // 5 if stage.shares else 0
+            acts = [stage.random.choice(["cut", "away"]) for _ in range(cuts - deaths)]
+            acts += ["server"] * deaths + ["kill"] * kills
             stage.random.shuffle(acts)
             duration = len(acts) * 0.15
             await asyncio.gather(stage.send(duration * 20 / events), stage.disturb(acts, duration))
@@ -155,12 +181,12 @@ async def run(program, events, cuts, kills, seed):
             stage.client.terminate()
             await stage.client.wait()
         finally:
-            for process in (stage.client, stage.sender, stage.server):
+            for process in (stage.client, stage.sender, *stage.servers):
                 if process.returncode is None:
                     process.kill()
                     await process.wait()
         wrong, figures = judge(open(stage.lines, errors="replace").read(), events, stage.kills)
-        print(f"recovery: seed {seed}, {events} events, {cuts} cuts, {kills} kills: {figures}")
+        print(f"recovery: seed {seed}, {len(stage.servers)} servers, {events} events, {cuts} cuts, {kills} kills: {figures}")
         for problem in wrong[:20]:
             print(f"recovery: {problem}")
         if wrong:
@@ -173,8 +199,8 @@ def main():
     words = sys.argv[1:]
     if not words:
         raise SystemExit(__doc__)
-    events, cuts, kills, seed = [int(word) for word in (words[1:] + ["10000", "200", "50", "55"][len(words) - 1:])]
-    raise SystemExit(asyncio.run(run(words[0], events, cuts, kills, seed)))
+    numbers = words[1:] + ["10000", "200", "50", "55", "0"][len(words) - 1:]
+    raise SystemExit(asyncio.run(run(words[0], *[int(number) for number in numbers])))
 
 
 if __name__ == "__main__":
