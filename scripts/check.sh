@@ -105,7 +105,7 @@ integrations() {
   # Git must not ask for a password where a repository is missing.
   export GIT_TERMINAL_PROMPT=0
   # Without the user's cache, an error names the package that is missing.
-  set -- $debug --package-path Integrations --scratch-path "$folder" --disable-dependency-cache
+  set -- --package-path Integrations --scratch-path "$folder" --disable-dependency-cache
   if ! "$swift" package resolve "$@" >"$log" 2>&1 </dev/null; then
     package=$(sed -n -e 's/.*Failed to clone repository \(.*\):$/\1/p' \
       -e "s/.*fatal: unable to access '\([^']*\)'.*/\1/p" \
@@ -119,7 +119,7 @@ integrations() {
   fi
   say "building and testing; the whole log is in $PWD/$log"
   result=0
-  "$swift" build "$@" --build-tests >"$log" 2>&1 </dev/null || result=$?
+  debug_build "$@" --build-tests >"$log" 2>&1 || result=$?
   if [ "$result" -eq 0 ]; then
     # The limit is many times the need of a slow machine.
     timeout 300 "$swift" test "$@" --skip-build --disable-xctest >>"$log" 2>&1 </dev/null || result=$?
@@ -143,9 +143,9 @@ traits() {
     cp "$(pkg-config --variable=pcfiledir "$library")/$library.pc" "$temporary/"
   done
   export PKG_CONFIG_LIBDIR="$temporary" PKG_CONFIG_PATH=''
-  set -- build $debug --disable-default-traits --product pusher-cli --scratch-path .build-plain
-  "$swift" "$@" </dev/null
-  program=$("$swift" "$@" --show-bin-path </dev/null)/pusher-cli
+  set -- --disable-default-traits --product pusher-cli --scratch-path .build-plain
+  debug_build "$@"
+  program=$("$swift" build "$@" --show-bin-path </dev/null)/pusher-cli
   ! objdump -p "$program" | grep -E 'NEEDED +lib(sodium|hiredis)' >&2 ||
     fail 'without its traits the program needs a library of theirs'
   "$program" --version </dev/null

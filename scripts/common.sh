@@ -13,10 +13,6 @@ script=${script%.sh}
 swift=${SWIFT:-swift}
 pids=''
 temporary=''
-# Options of debug builds. A build that no later one continues takes a third less time by whole
-# modules, and without debugging information; but each change would then compile a module again.
-debug=''
-[ "${CI:-}" != true ] || debug='-debug-info-format none -Xswiftc -whole-module-optimization -Xswiftc -num-threads -Xswiftc 2'
 
 stop() {
   status=$?
@@ -61,6 +57,16 @@ find_program() {
     scripts/build.sh dist/pusher-cli >&2
   fi
   [ -x "$program" ] || wrong "PUSHER_CLI names no program: $program"
+}
+
+# debug_build ARGUMENT...: builds without optimisation. A build that no later one continues takes a
+# third less time by whole modules, and without debugging information; but each change would then
+# compile a module again.
+debug_build() {
+  if [ "${CI:-}" = true ]; then
+    set -- "$@" -debug-info-format none -Xswiftc -whole-module-optimization -Xswiftc -num-threads -Xswiftc 2
+  fi
+  "$swift" build "$@" </dev/null
 }
 
 # version: prints the version of the sources.

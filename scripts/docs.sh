@@ -12,9 +12,7 @@ target=$("$swift" -print-target-info | sed -n 's/.*"triple": "\(.*\)",/\1/p' | h
 
 for module in PusherCore PusherTesting; do
   # The compiler writes the module's public symbols while it checks the sources.
-  # Word splitting is intended.
-  # shellcheck disable=SC2086
-  "$swift" build $debug --target "$module" </dev/null
+  debug_build --target "$module"
   modules=$("$swift" build --show-bin-path)/Modules
   rm -rf "$work/symbols"
   mkdir -p "$work/symbols"

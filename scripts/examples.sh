@@ -45,10 +45,8 @@ if [ "${CI:-}" = true ]; then
     Examples/Package.swift >"$package/Package.swift"
 fi
 # The cache of the user's own packages stays as it is.
-# Word splitting is intended.
-# shellcheck disable=SC2086
-set -- $debug --package-path "$package" --scratch-path .build-examples --cache-path "$work/cache"
-"$swift" build "$@" </dev/null
+set -- --package-path "$package" --scratch-path .build-examples --cache-path "$work/cache"
+debug_build "$@"
 folder=$("$swift" build "$@" --show-bin-path)
 
 export PUSHER_APP_ID=local PUSHER_APP_KEY=local PUSHER_APP_SECRET=local

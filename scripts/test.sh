@@ -87,9 +87,7 @@ log=.build/test.log
 mkdir -p .build
 printf 'test: building; the whole log is in %s\n' "$PWD/$log"
 result=0
-# Word splitting is intended.
-# shellcheck disable=SC2086
-"$swift" build --build-tests $debug >"$log" 2>&1 </dev/null || result=$?
+debug_build --build-tests >"$log" 2>&1 || result=$?
 if [ "$result" -eq 0 ]; then
   # Runs the bundle itself where it is a program: its output reaches the log at once, even if it is
   # killed.
