@@ -96,7 +96,6 @@ authority intermediate root 'Test Intermediate'
 
 leaf valid root "$here"
 leaf other-key root "$here"
-leaf wildcard root 'DNS:*.example.test'
 leaf expired root "$here" "$past" "$end_of_past"
 leaf not-yet-valid root "$here" "$future" "$end_of_future"
 leaf wrong-host root DNS:elsewhere.test

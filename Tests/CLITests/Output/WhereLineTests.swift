@@ -154,7 +154,7 @@ struct LeftOutTests {
     ),
     (["presence-a"], ""),
   ])
-  func `where nothing came, a channel's other names are to be checked`(
+  func `the channels of the same name and another kind are named, if not all are subscribed`(
     channels: [String], words: String
   ) {
     #expect(Hints.silence(channels) == words)
