@@ -241,6 +241,9 @@ extension RedisMember {
     self.now = now
     guard !hasLeft else { return }
     stop()
+    // Events may have passed while this node heard none. Clients of V2 get them when they resume,
+    // if no later event reaches them before.
+    if numbering.isWanted, numbering.wasActive { node.add(.missedEvents) }
     departures.doubtful.removeAll()
     order(.unsubscribe(keys.answers(registration.id)))
     registration.renew(isFenced: isFenced)
@@ -388,8 +391,6 @@ extension RedisMember {
     for departure in subscriptions { countOut(departure.channel, departure.member) }
     for userID in users { signOut(userID) }
     readKnownLists()
-    // Events may have passed while the link was lost; clients of V2 get them when they resume.
-    if numbering.isWanted, numbering.wasActive { node.add(.missedEvents) }
     numbering.wasActive = true
     for (number, request) in roster.requests.sorted(by: { $0.key < $1.key }) {
       send(request.question, number)
