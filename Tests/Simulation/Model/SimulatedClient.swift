@@ -78,8 +78,10 @@ final class SimulatedClient: HubSession {
       }
     case "e": note(event: data ?? "", channel)
     case "pusher_internal:subscription_succeeded":
-      confirmed.insert(channel)
       let ids = Self.json(data)["presence"]?["ids"]?.elements?.compactMap(\.text)
+      // Without its own user, it answers a subscription that the client has left since.
+      if let ids, let own = users[channel], !ids.contains(own) { return }
+      confirmed.insert(channel)
       if let ids { members[channel] = Set(ids) }
     case "pusher_internal:member_added": member(Self.json(data), channel, isThere: true)
     case "pusher_internal:member_removed": member(Self.json(data), channel, isThere: false)
