@@ -78,10 +78,8 @@ final class SimulatedClient: HubSession {
       }
     case "e": note(event: data ?? "", channel)
     case "pusher_internal:subscription_succeeded":
-      let ids = Self.json(data)["presence"]?["ids"]?.elements?.compactMap(\.text)
-      // Without its own user, it answers a subscription that the client has left since.
-      if let ids, let own = users[channel], !ids.contains(own) { return }
       confirmed.insert(channel)
+      let ids = Self.json(data)["presence"]?["ids"]?.elements?.compactMap(\.text)
       if let ids { members[channel] = Set(ids) }
     case "pusher_internal:member_added": member(Self.json(data), channel, isThere: true)
     case "pusher_internal:member_removed": member(Self.json(data), channel, isThere: false)
@@ -121,7 +119,9 @@ final class SimulatedClient: HubSession {
     // The answer to its own subscription has its members.
     guard confirmed.contains(channel), let id = data["user_id"]?.text else { return }
     let wasThere = members[channel]?.contains(id) == true
-    if wasThere == isThere {
+    // Its own user may leave an emptied Redis before the answer that has it: a client that
+    // subscribed again as another user gets the former answer too.
+    if wasThere == isThere, isThere || id != users[channel] {
       complain("\(channel): told \(isThere ? "twice of" : "that \(id) left, not there:") \(id)")
     }
     if isThere { members[channel, default: []].insert(id) } else { members[channel]?.remove(id) }
