@@ -640,6 +640,9 @@ count_instructions() {
   fi
   short=2000
   long=12000
+  # One round asks for no range.
+  passes='1 2'
+  [ "$runs" -gt 1 ] || passes=1
   for row in "$@"; do
     kind='' options='' others=''
     case ${row%-*} in
@@ -655,9 +658,6 @@ count_instructions() {
     esac
     size=${row#*-}
     "$work/replay-server" messages $kind "$long" "$size" >"$work/messages-$row"
-    # One round asks for no range.
-    passes='1 2'
-    [ "${BENCH_RUNS:-}" != 1 ] || passes=1
     for pass in $passes; do
       for side in now ${before:+before} $others; do
         count "$side" "$short"

@@ -17,7 +17,7 @@ limit=$((900 + 60 * minutes))
 
 # build: builds the tests.
 build() {
-  scripts/install-packages.sh test browser && "$swift" build --build-tests </dev/null
+  scripts/install-packages.sh test browser && debug_build --build-tests
 }
 
 case ${1:-} in

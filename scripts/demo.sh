@@ -16,7 +16,7 @@ else
   echo 'demo: installs what a build needs, builds the program (about a minute), and shows events'
   scripts/install-packages.sh build
   need_swift
-  "$swift" build --quiet --product pusher-cli
+  debug_build --quiet --product pusher-cli
   program=$("$swift" build --show-bin-path)/pusher-cli
 fi
 work=$(mktemp -d)

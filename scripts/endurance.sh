@@ -24,7 +24,7 @@
 #                                   twice only if it was in flight, or lie in a told gap
 #     EVENTS=N CUTS=N KILLS=N   other numbers
 #     SEED=N                    other draws (55)
-#     SERVERS=3                 three servers on one Redis; each fifth cut kills one
+#     SERVERS=N                 N servers that share one Redis, of which each fifth cut kills one
 #   scripts/endurance.sh simulate [COUNT [SEED]]   plays schedules (10,000 from seed 1): servers on
 #                                   a model of Redis, with delays, lost links, kills and an emptied
 #                                   Redis. Prints a schedule that breaks a promise, with its
@@ -55,7 +55,7 @@ soak() {
   cycles=${CYCLES:-10000}
   sleep=${SLEEP:-300}
   scripts/install-packages.sh build
-  "$swift" build --build-tests </dev/null
+  debug_build --build-tests
   export PUSHER_CLI_BINARY="$program"
   [ "$faults" -eq 0 ] || PUSHER_CLI_FAULTS=$faults suite $((faults / 10 + 300)) NumberedRunTests
   PUSHER_CLI_SOAK_MINUTES=$minutes suite $((minutes * 60 + 300)) SoakTests
@@ -126,12 +126,13 @@ case ${1:-} in
     ;;
   recovery)
     find_program
-    redis_port=0
-    if [ "${SERVERS:-1}" -gt 1 ]; then
+    servers=${SERVERS:-1}
+    if [ "$servers" -gt 1 ]; then
       temporary=$(mktemp -d)
       start_redis "$temporary"
     fi
-    python3 Tests/Faults/recovery.py "$program" "${EVENTS:-10000}" "${CUTS:-200}" "${KILLS:-50}" "${SEED:-55}" "$redis_port"
+    python3 Tests/Faults/recovery.py "$program" "${EVENTS:-10000}" "${CUTS:-200}" "${KILLS:-50}" "${SEED:-55}" \
+      "$servers" "${redis_port:-0}"
     ;;
   soak | faults | losses)
     find_program

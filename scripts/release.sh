@@ -24,7 +24,7 @@ tagged=$(git rev-parse --quiet --verify "refs/tags/v$version^{commit}" || true)
 
 scripts/install-packages.sh build lint package
 CI=true make --no-print-directory lint
-"$swift" build --quiet --target PusherTesting </dev/null
+debug_build --quiet --target PusherTesting
 scripts/interface.py "$("$swift" build --show-bin-path)/Modules"
 echo 'release: the public interface is the promised one'
 

@@ -36,7 +36,7 @@ package final class WhereClause: Sendable, Equatable {
   /// Maximum number of names and indices of a path.
   package static let longestPath = 64
   /// A field of the lines of all commands, where a path begins.
-  package enum Field: String, CaseIterable, Sendable {
+  enum Field: String, Sendable {
     case event, channel, id, data
     case userID = "user_id"
   }
@@ -142,7 +142,8 @@ extension WhereClause {
       guard let field = Field(rawValue: root) else { throw .unknownField(root) }
       var path = JSONPath()
       while cursor.byte == UInt8(ascii: ".") || cursor.byte == UInt8(ascii: "[") {
-        guard path.count < longestPath - 1 else {
+        // The field counts too.
+        guard path.count + 1 < longestPath else {
           throw .pathTooLong(limit: longestPath)
         }
         let isIndex = cursor.byte == UInt8(ascii: "[")
@@ -240,12 +241,6 @@ extension WhereClause {
 }
 
 extension ByteView {
-  /// Reports whether a letter follows in a valid number, which is short.
-  @inline(__always) fileprivate func hasExponent(from start: Int) -> Bool {
-    for index in start..<count where unsafe base[index] >= UInt8(ascii: "E") { return true }
-    return false
-  }
-
   /// Returns the order of this text and `other` by their bytes: below, equal to or above 0.
   ///
   /// `nil` if an escape stands before the first difference; behind it, escapes change nothing.
@@ -358,10 +353,11 @@ struct DecimalNumber: Sendable {
       value = value &* 10 &+ Int(truncatingIfNeeded: digit)
       index &+= 1
     }
-    let isAll = index == text.count
-    // Only an exponent changes the whole part.
-    guard isAll || !text.hasExponent(from: index) else { return nil }
-    return (isNegative ? -value : value, isAll)
+    // Only an exponent changes the whole part, and only its letter is above the digits.
+    for place in index..<text.count where unsafe text.base[place] >= UInt8(ascii: "E") {
+      return nil
+    }
+    return (isNegative ? -value : value, index == text.count)
   }
 
   /// Compares digits from the first one that is not zero; the exponents are equal.

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """Sends numbered events to a subscriber of Protocol V2 through random cuts and kills, and judges its lines.
 
-    recovery.py PROGRAM [EVENTS [CUTS [KILLS [SEED [REDIS_PORT]]]]]
+    recovery.py PROGRAM [EVENTS [CUTS [KILLS [SEED [SERVERS REDIS_PORT]]]]]
 
 `serve` has the events, a proxy cuts the connections, and `subscribe --state-file` is killed with SIGKILL.
-With the port of a Redis, three servers share it. The subscriber then comes back on any of them, and each
-fifth cut kills one.
+Several servers share the Redis at this port. The subscriber then comes back on any of them, and each fifth
+cut kills one.
 Every number must be printed, or lie in a gap that is told. Only the first lines of a run after a kill may
 repeat lines, and only lines of the last moment. The status is 1 if a rule breaks.
 """
@@ -35,23 +35,21 @@ async def until(is_so, what, limit=60.0):
 
 
 class Stage:
-    def __init__(self, program, folder, events, seed, redis_port):
+    def __init__(self, program, folder, events, seed, servers, redis_port):
         self.program, self.folder, self.events = program, folder, events
-        self.shares = ["--redis", f"redis://127.0.0.1:{redis_port}/0"] if redis_port else []
+        self.redis = ["--redis", f"redis://127.0.0.1:{redis_port}/0"] if servers > 1 else []
         self.random = random.Random(seed)
         self.lines = os.path.join(folder, "lines")
         self.errors = open(os.path.join(folder, "errors"), "ab")
         self.sent = 0
         self.kills = []
-        self.servers, self.ports = [], []
+        self.servers, self.ports = [None] * servers, [0] * servers
 
     def path(self, name):
         return os.path.join(self.folder, name)
 
     async def start(self):
-        for number in range(3 if self.shares else 1):
-            self.servers.append(None)
-            self.ports.append(0)
+        for number in range(len(self.servers)):
             await self.serve(number)
         self.proxy = Proxy(self.ports[0])
         await self.proxy.start()
@@ -66,7 +64,7 @@ class Stage:
             os.unlink(name)
         self.servers[number] = await asyncio.create_subprocess_exec(
             self.program, "serve", "-q", "--listen", f"127.0.0.1:{self.ports[number]}", "--port-file", name,
-            "--recovery-window", "10m", "--recovery-limit", "10000", *self.shares, stderr=self.errors)
+            "--recovery-window", "10m", "--recovery-limit", "10000", *self.redis, stderr=self.errors)
         await until(lambda: os.path.exists(name) and open(name).read().strip(), "the start of serve")
         self.ports[number] = int(open(name).read())
 
@@ -163,15 +161,15 @@ def moment(text):
     return datetime.strptime(text, "%Y-%m-%dT%H:%M:%S.%fZ").replace(tzinfo=timezone.utc).timestamp()
 
 
-async def run(program, events, cuts, kills, seed, redis_port):
+async def run(program, events, cuts, kills, seed, servers, redis_port):
     with tempfile.TemporaryDirectory() as folder:
-        stage = Stage(program, folder, events, seed, redis_port)
+        stage = Stage(program, folder, events, seed, servers, redis_port)
         await stage.start()
         try:
             await stage.subscribe()
             await until(lambda: os.path.exists(stage.path("state")) and "position" in open(stage.path("state")).read(),
                         "the first position")
-            deaths = cuts // 5 if stage.shares else 0
+            deaths = cuts // 5 if servers > 1 else 0
             acts = [stage.random.choice(["cut", "away"]) for _ in range(cuts - deaths)]
             acts += ["server"] * deaths + ["kill"] * kills
             stage.random.shuffle(acts)
@@ -186,7 +184,7 @@ async def run(program, events, cuts, kills, seed, redis_port):
                     process.kill()
                     await process.wait()
         wrong, figures = judge(open(stage.lines, errors="replace").read(), events, stage.kills)
-        print(f"recovery: seed {seed}, {len(stage.servers)} servers, {events} events, {cuts} cuts, {kills} kills: {figures}")
+        print(f"recovery: seed {seed}, {servers} servers, {events} events, {cuts} cuts, {kills} kills: {figures}")
         for problem in wrong[:20]:
             print(f"recovery: {problem}")
         if wrong:
@@ -199,7 +197,7 @@ def main():
     words = sys.argv[1:]
     if not words:
         raise SystemExit(__doc__)
-    numbers = words[1:] + ["10000", "200", "50", "55", "0"][len(words) - 1:]
+    numbers = words[1:] + ["10000", "200", "50", "55", "1", "0"][len(words) - 1:]
     raise SystemExit(asyncio.run(run(words[0], *[int(number) for number in numbers])))
 
 

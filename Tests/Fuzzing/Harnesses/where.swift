@@ -5,21 +5,21 @@ import TestSupport
 /// Compares conditions of `--where` with the tree of the same line, and with each other.
 ///
 /// Input: a line with a path, a line with a value, then the data, which is compacted as in every
-/// line. Data that is no JSON never comes so far, and only has to be harmless. The line stands
-/// before a protected page.
+/// line. No line has data that is no JSON; a search in it must be harmless. The line stands before
+/// a protected page.
 func fuzzWhere(_ start: UnsafePointer<UInt8>, _ count: Int) -> CInt {
   var input = FuzzInput(start, count)
   let path = text(input.line())
   let value = text(input.line())
   // Lines are UTF-8.
-  let text = Array(text(input.rest).utf8)
+  let source = Array(text(input.rest).utf8)
   let compact = ByteBuffer()
   do {
-    try withView(text) { try JSONCompactor.copy($0, into: compact) }
+    try withView(source) { try JSONCompactor.copy($0, into: compact) }
   } catch {
-    let guarded = GuardedBytes(room: text.count + ByteBuffer.padding)
+    let guarded = GuardedBytes(room: source.count + ByteBuffer.padding)
     withExtendedLifetime(guarded) {
-      _ = try? FieldPath(path).value(in: $0.view(text, beforeEnd: 0))
+      _ = try? FieldPath(path).value(in: $0.view(source, beforeEnd: 0))
     }
     return 0
   }
@@ -32,7 +32,7 @@ func fuzzWhere(_ start: UnsafePointer<UInt8>, _ count: Int) -> CInt {
   let isLess = trial.holds("\(path) < \(value)")
   let isGreater = trial.holds("\(path) > \(value)")
   let isMatch = trial.holds("\(path) ~ \(value)")
-  guard let exists, let tree = try? JSONParser.parse(withView(line, \.text)) else { return 0 }
+  guard let exists, let tree = try? JSONParser.parse(text(line)) else { return 0 }
   if let steps = reference(path) {
     let found = steps.reduce(tree as JSONValue?) { $0.flatMap($1) }
     require(exists == (found != nil), "\(path) is there: \(exists)")

@@ -119,8 +119,8 @@ final class SimulatedClient: HubSession {
     // The answer to its own subscription has its members.
     guard confirmed.contains(channel), let id = data["user_id"]?.text else { return }
     let wasThere = members[channel]?.contains(id) == true
-    // Its own user may leave an emptied Redis before the answer that has it: a client that
-    // subscribed again as another user gets the former answer too.
+    // A client that subscribes again as another user first gets the former answer, without that
+    // user. It may then hear that the user has left an emptied Redis.
     if wasThere == isThere, isThere || id != users[channel] {
       complain("\(channel): told \(isThere ? "twice of" : "that \(id) left, not there:") \(id)")
     }

@@ -108,11 +108,12 @@ extension Flag {
     "dialect", .choice(Dialect.names, "NAME"), of: [.serve], in: .serve,
     default: Dialect.names[0], summary: "answer like pusher, reverb or soketi",
     manual: """
-      Answer as `pusher`, `reverb` or `soketi` does; the default is `{default}`. The servers differ in their
-      messages and limits, in when they close or ping a connection, and in client events, kinds of channels and
-      the HTTP API. Only `pusher` agrees to permessage-deflate. As `soketi`, the server closes a connection with
-      4201 if it has sent no message on it for two minutes; WebSocket pings do not count. As `reverb`, it may
-      have a rate limit on all messages of a connection: see --apps and REVERB_APP_RATE_LIMITING_ENABLED.
+      Answer as `pusher`, `reverb` or `soketi` does; the default is `{default}`. They send different messages,
+      and have different limits, client events, kinds of channels and HTTP APIs. They close and ping connections
+      at different times. Only `pusher` agrees to permessage-deflate. As `soketi`, the server closes a
+      connection with 4201 if it has sent no message on it for two minutes; WebSocket pings do not count. As
+      `reverb`, it may have a rate limit on all messages of a connection: see --apps and
+      REVERB_APP_RATE_LIMITING_ENABLED.
       """)
 
   static let hooking: [Flag] = [
