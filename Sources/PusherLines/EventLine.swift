@@ -1,7 +1,9 @@
 package import PusherCore
 
 /// A canonical JSON line and its parts, which ``LineMaker`` wrote in a known order.
-package struct EventLine {
+///
+/// No copies: a copy would cost more than the parts.
+package struct EventLine: ~Copyable {
   /// The line without its end.
   package let text: ByteView
   /// The line's first bytes, before the key of the event.
@@ -30,11 +32,16 @@ package struct EventLine {
     event = Self.string(#""event":""#, in: text, &offset) ?? text[0..<0]
     channel = Self.string(#""channel":""#, in: text, &offset)
     hasChannel = channel != nil || Self.skip(#""channel":null,"#, in: text, &offset)
-    userID = Self.string(#""user_id":""#, in: text, &offset)
-    id = Self.string(#""id":""#, in: text, &offset)
-    serial = Self.number(#""serial":"#, in: text, &offset)
-    isRepaired = Self.skip(#""repaired":true,"#, in: text, &offset)
-    _ = Self.skip(#""data":"#, in: text, &offset)
+    // Usually next.
+    if Self.skip(#""data":"#, in: text, &offset) {
+      (userID, id, serial, isRepaired) = (nil, nil, nil, false)
+    } else {
+      userID = Self.string(#""user_id":""#, in: text, &offset)
+      id = Self.string(#""id":""#, in: text, &offset)
+      serial = Self.number(#""serial":"#, in: text, &offset)
+      isRepaired = Self.skip(#""repaired":true,"#, in: text, &offset)
+      _ = Self.skip(#""data":"#, in: text, &offset)
+    }
     var behind = offset
     if unsafe text.base[offset] == UInt8(ascii: "n"),
       Self.skip(#"null,"data_base64":""#, in: text, &behind)
@@ -155,7 +162,7 @@ package struct EventLineStyle: Sendable {
 
   package var isPlain: Bool { !forTerminal && palette == nil }
 
-  package func write(_ line: EventLine, to output: ByteBuffer) {
+  package func write(_ line: borrowing EventLine, to output: ByteBuffer) {
     defer { output.append(terminator) }
     if isPlain { return output.append(line.text) }
     output.append(line.head)

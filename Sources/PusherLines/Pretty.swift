@@ -54,7 +54,7 @@ package final class PrettyText {
   /// - Parameters:
   ///   - isNews: True for a lifecycle event, which is a sentence if there are words for it.
   ///   - members: Current number of members of the channel, if known.
-  package func write(_ line: EventLine, isNews: Bool, members: Int?) {
+  package func write(_ line: borrowing EventLine, isNews: Bool, members: Int?) {
     let (name, data) = (line.name, line.shownData)
     let sentence = isNews ? PrettySentence(name, data, members: members) : nil
     write(

@@ -133,7 +133,7 @@ package final class TemplateText {
   /// - Parameters:
   ///   - number: Number of the event.
   ///   - source: The data as it came.
-  package func write(_ line: EventLine, number: Int, source: () -> String?) {
+  package func write(_ line: borrowing EventLine, number: Int, source: () -> String?) {
     for piece in pieces {
       switch piece.field {
       case nil: output.append(texts.view[piece.text])
@@ -173,7 +173,7 @@ package final class TemplateText {
     output.append(style.forTerminal ? TerminalText.escaped(data) : data)
   }
 
-  private func text(of line: EventLine) -> String {
+  private func text(of line: borrowing EventLine) -> String {
     scratch.removeAll()
     line.writeText(into: scratch)
     return scratch.view.text

@@ -80,7 +80,7 @@ package final class WhereClause: Sendable, Equatable {
   }
 
   /// - Parameter scratch: Holds a text of the line without its escapes, and keeps its room.
-  package func holds(for line: EventLine, _ scratch: ByteBuffer) -> Bool {
+  package func holds(for line: borrowing EventLine, _ scratch: ByteBuffer) -> Bool {
     let value = line.token(field).flatMap { path.value(in: $0) }
     switch check {
     case .exists: return value != nil
@@ -114,7 +114,7 @@ package final class WhereFilter {
     self.clauses = clauses
   }
 
-  package func passes(_ line: EventLine) -> Bool {
+  package func passes(_ line: borrowing EventLine) -> Bool {
     // In place: a copy of a clause is several references.
     for index in clauses.indices where !clauses[index].holds(for: line, scratch) { return false }
     return true

@@ -270,7 +270,7 @@ final class Printer {
   }
 
   /// Returns the option that makes this event a failure.
-  private func failureOption(_ line: EventLine) -> Flag? {
+  private func failureOption(_ line: borrowing EventLine) -> Flag? {
     if let failing, line.passes(failing) { return .failEvent }
     return failConditions.contains { $0.passes(line) } ? .failWhere : nil
   }
@@ -281,7 +281,7 @@ final class Printer {
   }
 
   /// A line of `--record` always has its time.
-  private func write(_ line: EventLine, to record: ByteBuffer) {
+  private func write(_ line: borrowing EventLine, to record: ByteBuffer) {
     if form.hasTimestamps {
       record.append(line.text)
     } else {
@@ -291,7 +291,7 @@ final class Printer {
     record.append(UInt8(ascii: "\n"))
   }
 
-  private func handed(_ line: EventLine) -> HandedEvent {
+  private func handed(_ line: borrowing EventLine) -> HandedEvent {
     HandedEvent(
       line: line.text.array + [UInt8(ascii: "\n")], name: line.name,
       channel: line.channel.map(JSONString.decode), userID: line.userID.map(JSONString.decode),
@@ -299,7 +299,9 @@ final class Printer {
       receivedAt: burstTime?.rfc3339 ?? "")
   }
 
-  private func show(_ line: EventLine, _ source: () -> String?, _ isNews: Bool, _ members: Int?) {
+  private func show(
+    _ line: borrowing EventLine, _ source: () -> String?, _ isNews: Bool, _ members: Int?
+  ) {
     beginShowing()
     if let template { return template.write(line, number: count, source: source) }
     switch form.output {
@@ -327,7 +329,7 @@ final class Printer {
   }
 
   /// Assigns what was printed for a line to its file.
-  private func assign(_ line: EventLine) {
+  private func assign(_ line: borrowing EventLine) {
     files?.assign(
       channel: line.channel.map(JSONString.decode), event: line.name, size: output.count)
   }
