@@ -81,10 +81,15 @@ package enum APIRequestSignature {
     }.sorted { $0.name < $1.name }
     // Built by hand, since a server does this for every call.
     let text = ByteBuffer(capacity: 256)
-    for part in [method, "\n", path, "\n"] { text.append(part) }
+    text.append(method)
+    text.append(UInt8(ascii: "\n"))
+    text.append(path)
+    text.append(UInt8(ascii: "\n"))
     for (index, pair) in pairs.enumerated() {
       if index > 0 { text.append(UInt8(ascii: "&")) }
-      for part in [pair.name, "=", pair.value] { text.append(part) }
+      text.append(pair.name)
+      text.append(UInt8(ascii: "="))
+      text.append(pair.value)
     }
     return text.view.text
   }

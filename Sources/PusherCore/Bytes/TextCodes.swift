@@ -1,16 +1,16 @@
 /// Lower-case hexadecimal, as every Pusher signature is written.
 package enum Hex {
-  private static let digits = [UInt8]("0123456789abcdef".utf8)
-
   package static func encode(_ bytes: [UInt8]) -> String {
-    var text: [UInt8] = []
-    text.reserveCapacity(bytes.count * 2)
-    for byte in bytes {
-      text.append(digits[Int(byte >> 4)])
-      text.append(digits[Int(byte & 15)])
+    unsafe String(unsafeUninitializedCapacity: bytes.count * 2) { text in
+      for (index, byte) in bytes.enumerated() {
+        unsafe text[index * 2] = digit(byte >> 4)
+        unsafe text[index * 2 + 1] = digit(byte & 15)
+      }
+      return bytes.count * 2
     }
-    return String(decoding: text, as: UTF8.self)
   }
+
+  private static func digit(_ value: UInt8) -> UInt8 { value &+ (value < 10 ? 0x30 : 0x57) }
 
   @inline(__always) package static func value(of digit: UInt8) -> UInt8? {
     switch digit {

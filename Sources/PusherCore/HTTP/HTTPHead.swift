@@ -54,15 +54,20 @@ package struct HTTPResponseHead: Sendable, Equatable {
 
 extension HTTPHeaders {
   fileprivate func encode(after startLine: String) throws(HTTPError) -> [UInt8] {
-    var bytes = Array(startLine.utf8)
+    let bytes = ByteBuffer(capacity: 512)
+    bytes.append(startLine)
     for field in fields {
       guard ASCII.isToken(field.name) else { throw .invalidPart("header name") }
       guard field.value.utf8.allSatisfy(ASCII.isFieldValue) else {
         throw .invalidPart("value of header \(field.name)")
       }
-      for part in [field.name, ": ", field.value, "\r\n"] { bytes += part.utf8 }
+      bytes.append(field.name)
+      bytes.append(": " as StaticString)
+      bytes.append(field.value)
+      bytes.append("\r\n" as StaticString)
     }
-    return bytes + "\r\n".utf8
+    bytes.append("\r\n" as StaticString)
+    return bytes.array
   }
 }
 
@@ -257,19 +262,18 @@ package struct HTTPHeadParser: Sendable {
     guard let length = try headLength(buffer, isStrict: true) else { return nil }
     let head = buffer.view[0..<length]
     let (line, next) = Self.line(of: head, from: 0)
-    guard let first = Self.index(of: 0x20, in: line, from: 0),
-      let second = Self.index(of: 0x20, in: line, from: first + 1),
+    guard let first = line.firstIndex(of: 0x20),
+      let second = line.firstIndex(of: 0x20, from: first + 1),
       line.count - second - 1 == 8, first > 0, second > first + 1
     else { throw .invalidRequestLine }
     for index in 0..<first where !ASCII.isToken(line[index]) { throw .invalidRequestLine }
-    for index in first + 1..<second where !ASCII.isVisible(line[index]) {
-      throw .invalidRequestLine
-    }
+    // No blank stands between the two.
+    guard line[first + 1..<second].isPrintableASCII else { throw .invalidRequestLine }
     let minor = try Self.minorVersion(line[second + 1..<line.count], else: .invalidRequestLine)
     let headers = try fields(head[next..<length], unfolds: false)
     let result = HTTPRequestHead(
-      method: line[0..<first].text, target: line[first + 1..<second].text, headers: headers,
-      minorVersion: minor)
+      method: line[0..<first].text(isASCII: true),
+      target: line[first + 1..<second].text(isASCII: true), headers: headers, minorVersion: minor)
     buffer.consume(length)
     return result
   }
@@ -277,7 +281,7 @@ package struct HTTPHeadParser: Sendable {
   private mutating func headLength(_ buffer: ByteBuffer, isStrict: Bool) throws(HTTPError) -> Int? {
     let bytes = buffer.view
     let end = min(bytes.count, limits.bytes)
-    while let index = Self.index(of: 0x0A, in: bytes[0..<end], from: scanned) {
+    while let index = bytes[0..<end].firstIndex(of: 0x0A, from: scanned) {
       scanned = index + 1
       let hasReturn = index > 0 && bytes[index - 1] == 0x0D
       guard hasReturn || !isStrict else { throw .bareLineFeed }
@@ -309,21 +313,24 @@ package struct HTTPHeadParser: Sendable {
       if let name { headers.append(name, value) }
       guard line.count > 0 else { return headers }
       guard headers.count < limits.headers else { throw .tooManyHeaders(limit: limits.headers) }
-      guard let colon = Self.index(of: UInt8(ascii: ":"), in: line, from: 0), colon > 0 else {
+      guard let colon = line.firstIndex(of: UInt8(ascii: ":")), colon > 0 else {
         throw .invalidHeader
       }
       for index in 0..<colon where !ASCII.isToken(line[index]) { throw .invalidHeader }
-      name = line[0..<colon].text
+      name = line[0..<colon].text(isASCII: true)
       value = try Self.value(line[colon + 1..<line.count])
     }
   }
 
   private static func value(_ bytes: ByteView) throws(HTTPError) -> String {
-    for index in 0..<bytes.count where !ASCII.isFieldValue(bytes[index]) { throw .invalidHeader }
+    let isPrintable = bytes.isPrintableASCII
+    for index in 0..<(isPrintable ? 0 : bytes.count) where !ASCII.isFieldValue(bytes[index]) {
+      throw .invalidHeader
+    }
     var (start, end) = (0, bytes.count)
     while start < end, isBlank(bytes[start]) { start += 1 }
     while start < end, isBlank(bytes[end - 1]) { end -= 1 }
-    return bytes[start..<end].text
+    return bytes[start..<end].text(isASCII: isPrintable)
   }
 
   private static func isBlank(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 }
@@ -340,19 +347,9 @@ package struct HTTPHeadParser: Sendable {
 
   /// Returns the line from `start`, without its CR LF or LF, and the start of the next line.
   private static func line(of bytes: ByteView, from start: Int) -> (ByteView, next: Int) {
-    let end = index(of: 0x0A, in: bytes, from: start) ?? bytes.count
+    let end = bytes.firstIndex(of: 0x0A, from: start) ?? bytes.count
     let hasReturn = end > start && bytes[end - 1] == 0x0D
     return (bytes[start..<(hasReturn ? end - 1 : end)], min(end + 1, bytes.count))
-  }
-
-  private static func index(of byte: UInt8, in bytes: ByteView, from start: Int) -> Int? {
-    var index = start
-    // Each index lies inside the view, so the view's own check can be left out.
-    while index < bytes.count {
-      if unsafe bytes.base[index] == byte { return index }
-      index &+= 1
-    }
-    return nil
   }
 
   private static func digit(_ byte: UInt8) -> Int? { byte &- 0x30 < 10 ? Int(byte &- 0x30) : nil }

@@ -276,16 +276,14 @@ extension Hub {
     var own: SharedFrame?
     var count = 0
     for session in subscribers where session !== excluded {
-      var sent = frame
-      if hasV2, session.speaksV2 {
-        sent = own ?? text.v2(frame)
-        own = sent
-        if !gates.isEmpty, holds(sent, on: channel, for: session, at: now) {
-          count += 1
-          continue
-        }
+      guard hasV2, session.speaksV2 else {
+        if session.deliver(frame, at: now) { count += 1 }
+        continue
       }
-      if session.deliver(sent, at: now) { count += 1 }
+      let sent = own ?? text.v2(frame)
+      own = sent
+      let isHeld = !gates.isEmpty && holds(sent, on: channel, for: session, at: now)
+      if isHeld || session.deliver(sent, at: now) { count += 1 }
     }
     return count
   }
