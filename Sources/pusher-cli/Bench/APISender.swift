@@ -18,51 +18,44 @@ final class APISender: BenchSender {
 
   private let client: APIClient
   private let channels: [String]
-  private let message: BenchMessage
   private let key: EncryptionMasterKey?
-  private let ledger: SendLedger
-  private let loop: EventLoop
   private let lanes: [Lane]
   private var open: Set<Int> = []
   /// The next call, signed while there was time.
   private var prepared: (call: Int, request: HTTPExchange.Request)?
-  /// The server does not accept the app's signature: no call can succeed.
-  var onRefusal: (() -> Void)?
   private var isRefused = false
 
   /// - Throws: ``TLSError`` for invalid certificates.
   init(
-    _ settings: BenchSettings, _ access: APIAccess, _ message: BenchMessage, _ ledger: SendLedger,
-    loop: EventLoop
+    _ settings: BenchSettings, _ access: APIAccess, _ message: BenchMessage, _ fleet: BenchFleet
   ) throws {
     client = access.client
-    (self.message, self.ledger, self.loop) = (message, ledger, loop)
     channels = settings.subscription.channels
     key = settings.encryptionKey
     var lanes: [Lane] = []
     for _ in 0..<min(channels.count, Self.width) {
-      lanes.append(Lane(try access.calls(on: loop)))
+      lanes.append(Lane(try access.calls(on: fleet.loop)))
     }
     self.lanes = lanes
+    super.init(message, fleet)
   }
 
-  var isIdle: Bool { open.isEmpty }
+  override var isIdle: Bool { open.isEmpty }
+  override var preparesCalls: Bool { true }
 
-  var preparesCalls: Bool { true }
-
-  func prepare(_ call: Int) {
+  override func prepare(_ call: Int) {
     guard prepared?.call != call else { return }
     prepared = (try? request(call)).map { (call, $0) }
   }
 
-  func send(_ call: Int, at now: Instant) {
+  override func send(_ call: Int) {
     let lane = lanes[ledger.plan.channel(of: call) % lanes.count]
     open.insert(call)
     lane.waiting.append(call)
     advance(lane)
   }
 
-  func stop() {
+  override func giveUp() {
     for lane in lanes {
       lane.calls.close()
       _ = lane.waiting.takeAll()
@@ -76,7 +69,7 @@ final class APISender: BenchSender {
     open = []
   }
 
-  func close() { stop() }
+  override func close() { giveUp() }
 
   private func advance(_ lane: Lane) {
     while !lane.isBusy, let call = lane.waiting.popFirst() {

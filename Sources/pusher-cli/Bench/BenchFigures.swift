@@ -126,7 +126,7 @@ struct BenchSeconds {
   }
 
   /// Ends the rows before the second of `time`.
-  mutating func advance(to time: Duration) {
+  private mutating func advance(to time: Duration) {
     let second = Self.second(time)
     guard second >= rows.count else { return }
     finish()
@@ -143,34 +143,16 @@ struct BenchSeconds {
   }
 
   mutating func noteDelivery(at time: Duration, after delay: Duration) {
-    advance(to: time)
-    rows[rows.count - 1].delivered += 1
+    count(\.delivered, at: time)
     delays.record(delay)
   }
 
-  mutating func noteConnected(at time: Duration) {
+  /// Counts in the row of a time: of the intended one for an event, of the present for a change.
+  mutating func count(
+    _ member: WritableKeyPath<Row, Int>, _ number: Int = 1, at time: Duration
+  ) {
     advance(to: time)
-    rows[rows.count - 1].connected += 1
-  }
-
-  mutating func noteError(at time: Duration) {
-    advance(to: time)
-    rows[rows.count - 1].errors += 1
-  }
-
-  mutating func noteSent(_ count: Int, intended time: Duration) {
-    rows[row(of: time)].sent += count
-  }
-
-  mutating func noteFailed(_ count: Int, intended time: Duration) {
-    rows[row(of: time)].failed += count
-  }
-
-  mutating func noteLost(intended time: Duration) { rows[row(of: time)].lost += 1 }
-
-  private mutating func row(of time: Duration) -> Int {
-    advance(to: time)
-    return Self.second(time)
+    rows[Self.second(time)][keyPath: member] += number
   }
 
   /// Returns the rows as CSV (RFC 4180) with a heading; times are in milliseconds.

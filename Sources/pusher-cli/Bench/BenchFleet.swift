@@ -6,7 +6,7 @@ internal import PusherCore
 final class BenchFleet {
   let loop: EventLoop
   let deadlines = DeadlineQueue()
-  fileprivate let ledger: DeliveryLedger
+  let ledger: BenchLedger
   fileprivate let diagnostics: Diagnostics
   fileprivate let channels: [String]
   private let subscription: SubscribeSettings
@@ -28,7 +28,7 @@ final class BenchFleet {
   private var isClosing = false
 
   init(
-    _ settings: BenchSettings, _ ledger: DeliveryLedger, loop: EventLoop, diagnostics: Diagnostics
+    _ settings: BenchSettings, _ ledger: BenchLedger, loop: EventLoop, diagnostics: Diagnostics
   ) {
     (self.loop, self.ledger, self.diagnostics) = (loop, ledger, diagnostics)
     subscription = settings.subscription

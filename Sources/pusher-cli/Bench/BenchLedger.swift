@@ -1,13 +1,15 @@
 internal import PusherCore
 
-/// Everything that came, and how late: the account, the delays and the rows a second.
+/// Everything that was sent and that came, and how late: account, delays and rows a second.
 ///
-/// All subscribers share it, on the loop's thread.
-final class DeliveryLedger {
+/// The sender and all subscribers share it, on the loop's thread.
+final class BenchLedger {
   let plan: BenchPlan
   private let message: BenchMessage
   private(set) var account: DeliveryAccount
-  fileprivate(set) var figures = EventFigures()
+  /// The accepted events, by channel.
+  private(set) var accepted: [EventSet]
+  private(set) var figures = EventFigures()
   var seconds = BenchSeconds()
   /// Beginning of the plan; `nil` before it.
   ///
@@ -19,7 +21,10 @@ final class DeliveryLedger {
   init(plan: BenchPlan, message: BenchMessage, subscribers: Int) {
     (self.plan, self.message) = (plan, message)
     account = DeliveryAccount(subscribers: subscribers, events: plan.longestChannel)
+    accepted = (0..<plan.channels).map { _ in EventSet(events: plan.longestChannel) }
   }
+
+  // MARK: Deliveries
 
   /// Takes a message for a subscriber; returns false if it is no event of this run.
   ///
@@ -61,51 +66,39 @@ final class DeliveryLedger {
   func elapsed(at now: Instant) -> Duration { origin?.duration(to: now) ?? .zero }
 
   func noteConnected(at now: Instant) {
-    if origin != nil { seconds.noteConnected(at: elapsed(at: now)) }
+    if origin != nil { seconds.count(\.connected, at: elapsed(at: now)) }
   }
 
   func noteError(at now: Instant) {
-    if origin != nil { seconds.noteError(at: elapsed(at: now)) }
+    if origin != nil { seconds.count(\.errors, at: elapsed(at: now)) }
   }
-}
 
-/// The result of each call of the plan, and its lateness.
-final class SendLedger {
-  let plan: BenchPlan
-  /// The accepted events, by channel.
-  private(set) var accepted: [EventSet]
-  private let ledger: DeliveryLedger
-
-  init(_ ledger: DeliveryLedger) {
-    self.ledger = ledger
-    plan = ledger.plan
-    accepted = (0..<plan.channels).map { _ in EventSet(events: ledger.plan.longestChannel) }
-  }
+  // MARK: Calls
 
   /// Called when a call is handed to the network.
   func noteBegin(_ call: Int, at now: Instant) {
-    ledger.figures.late.record(ledger.elapsed(at: now) - plan.time(of: call))
+    figures.late.record(elapsed(at: now) - plan.time(of: call))
   }
 
   func noteAccepted(_ call: Int, at now: Instant) {
-    ledger.figures.lastAccepted = now
+    figures.lastAccepted = now
     for number in plan.numbers(of: call) { accepted[plan.channel(of: call)].insert(number) }
-    ledger.figures.sent += plan.batch
-    ledger.seconds.noteSent(plan.batch, intended: plan.time(of: call))
+    figures.sent += plan.batch
+    seconds.count(\.sent, plan.batch, at: plan.time(of: call))
   }
 
   func noteFailed(
     _ call: Int, _ code: String, _ reason: String, _ cause: Cause? = nil, at now: Instant
   ) {
-    ledger.figures.failed += plan.batch
-    ledger.seconds.noteFailed(plan.batch, intended: plan.time(of: call))
+    figures.failed += plan.batch
+    seconds.count(\.failed, plan.batch, at: plan.time(of: call))
     noteError(code, reason, cause, at: now)
   }
 
   /// Notes an error that is about no single call.
   func noteError(_ code: String, _ reason: String, _ cause: Cause?, at now: Instant) {
-    ledger.figures.errors.note(code, reason, cause)
-    ledger.noteError(at: now)
+    figures.errors.note(code, reason, cause)
+    noteError(at: now)
   }
 }
 

@@ -6,10 +6,9 @@ final class BenchRun {
   private let diagnostics: Diagnostics
   private let loop: EventLoop
   private let message: BenchMessage
-  private let ledger: DeliveryLedger
-  private let sends: SendLedger
+  private let ledger: BenchLedger
   private let fleet: BenchFleet
-  private var traffic: BenchTraffic?
+  private var sender: BenchSender?
   private var meter = ProcessMeter()
   private var openedAt: Instant?
   private var ticker: LoopTimer?
@@ -40,9 +39,8 @@ final class BenchRun {
     LocalServerWait.run(settings.subscription.connection, on: loop, diagnostics)
     message = BenchMessage(
       run: run, size: settings.load.size, readsMembers: settings.mode == .presence)
-    ledger = DeliveryLedger(
+    ledger = BenchLedger(
       plan: BenchPlan(settings), message: message, subscribers: settings.load.subscribers)
-    sends = SendLedger(ledger)
     fleet = BenchFleet(settings, ledger, loop: loop, diagnostics: diagnostics)
   }
 
@@ -93,25 +91,25 @@ final class BenchRun {
   }
 
   private func sendAll() throws {
-    let traffic = try BenchTraffic(settings, fleet, message, sends)
-    self.traffic = traffic
-    traffic.onRefusal = { [unowned self] in
+    let sender = try BenchSender.make(settings, message, fleet)
+    self.sender = sender
+    sender.onRefusal = { [unowned self] in
       isHopeless = true
       loop.stop()
     }
-    wait { traffic.isReady || self.isStuck }
+    wait { sender.isReady || self.isStuck }
     guard !isOver else { return }
     let begin = loop.now.advanced(by: Self.preparation)
     meter.begin(at: loop.now)
     countReceivers()
     ledger.begin = begin
-    traffic.begin(at: begin)
+    sender.begin(at: begin)
     wait {
       // Also counts the client events that have left.
-      let isIdle = traffic.isIdle
-      return traffic.isDone && (isIdle || self.silence > Self.callPatience)
+      let isIdle = sender.isIdle
+      return sender.isDone && (isIdle || self.silence > Self.callPatience)
     }
-    traffic.stop()
+    sender.stop()
     wait {
       self.hasAll
         || self.silence > max(Self.deliveryPatience, self.ledger.figures.delays.largest * 2)
@@ -137,20 +135,20 @@ final class BenchRun {
     fleet.close()
     while !fleet.isClosed, loop.now < end { runShortly() }
     // The visitors of the mode `presence` leave then: earlier, subscribers would get the news.
-    traffic?.close()
+    sender?.close()
     fleet.abort()
   }
 
   /// Deliveries of the accepted events to all receivers.
   private var deliveries: Int {
-    zip(sends.accepted, receivers).reduce(0) { $0 + $1.0.count * $1.1 }
+    zip(ledger.accepted, receivers).reduce(0) { $0 + $1.0.count * $1.1 }
   }
 
   /// True if every subscriber has every event.
   private var hasAll: Bool {
     guard ledger.account.delivered >= deliveries else { return false }
     return fleet.counted.allSatisfy { subscriber in
-      let wanted = sends.accepted[subscriber.channel]
+      let wanted = ledger.accepted[subscriber.channel]
       return ledger.account.received(by: subscriber.number, of: wanted) == wanted.count
     }
   }
@@ -215,7 +213,7 @@ final class BenchRun {
     figures.errors.add(ledger.figures.errors)
     ledger.seconds.finish()
     figures.rows = ledger.seconds.rows
-    if ledger.begin != nil { figures.closedVisitors = traffic?.closedVisitors ?? [] }
+    if ledger.begin != nil { figures.closedVisitors = sender?.closedVisitors ?? [] }
     return figures
   }
 
@@ -226,10 +224,10 @@ final class BenchRun {
     (figures.delivered, figures.doubled) = (account.delivered, account.doubled)
     figures.outOfOrder = account.outOfOrder
     for subscriber in fleet.counted {
-      let accepted = sends.accepted[subscriber.channel]
+      let accepted = ledger.accepted[subscriber.channel]
       let missing = account.missing(by: subscriber.number, of: accepted) { number in
         guard let call = ledger.plan.call(of: number, on: subscriber.channel) else { return }
-        ledger.seconds.noteLost(intended: ledger.plan.time(of: call))
+        ledger.seconds.count(\.lost, at: ledger.plan.time(of: call))
       }
       figures.expected += accepted.count
       figures.lost += missing

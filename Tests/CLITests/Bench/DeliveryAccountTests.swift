@@ -71,11 +71,11 @@ struct DeliveryAccountTests {
 struct BenchSecondsTests {
   @Test func `deliveries count when they come, losses when the event was due`() {
     var seconds = BenchSeconds()
-    seconds.noteSent(2, intended: .milliseconds(900))
+    seconds.count(\.sent, 2, at: .milliseconds(900))
     seconds.noteDelivery(at: .milliseconds(950), after: .milliseconds(50))
     seconds.noteDelivery(at: .milliseconds(2100), after: .milliseconds(1200))
-    seconds.noteLost(intended: .milliseconds(100))
-    seconds.noteFailed(3, intended: .seconds(1))
+    seconds.count(\.lost, at: .milliseconds(100))
+    seconds.count(\.failed, 3, at: .seconds(1))
     seconds.finish()
     #expect(seconds.rows.map(\.sent) == [2, 0, 0])
     #expect(seconds.rows.map(\.delivered) == [1, 0, 1])
@@ -87,8 +87,8 @@ struct BenchSecondsTests {
   @Test func `the CSV has a heading, and empty cells for what was not measured`() {
     var seconds = BenchSeconds()
     seconds.noteDelivery(at: .milliseconds(10), after: .milliseconds(4))
-    seconds.noteConnected(at: .seconds(1))
-    seconds.noteError(at: .seconds(1))
+    seconds.count(\.connected, at: .seconds(1))
+    seconds.count(\.errors, at: .seconds(1))
     seconds.finish()
     #expect(
       BenchSeconds.csv(seconds.rows) == """
@@ -101,8 +101,8 @@ struct BenchSecondsTests {
 
   @Test func `times outside every run make no rows without end`() {
     var seconds = BenchSeconds()
-    seconds.noteLost(intended: .seconds(-10))
-    seconds.noteError(at: .nanoseconds(Int64.max))
+    seconds.count(\.lost, at: .seconds(-10))
+    seconds.count(\.errors, at: .nanoseconds(Int64.max))
     #expect(seconds.rows.count == 100_000 && seconds.rows[0].lost == 1)
   }
 }

@@ -1,48 +1,59 @@
 internal import PusherCore
 
-/// The calls of a run.
-final class BenchTraffic {
-  private let plan: BenchPlan
-  private let loop: EventLoop
-  private let sender: any BenchSender
+/// Hands each call of the plan to the network at its intended time; a subclass sends it.
+class BenchSender {
+  let message: BenchMessage
+  let ledger: BenchLedger
+  let loop: EventLoop
+  /// Called if the server does not accept the app's signature: no call can succeed.
+  var onRefusal: (() -> Void)?
   /// Time of the first call; `nil` before ``begin(at:)``.
   private var begin: Instant?
   private var next = 0
   private lazy var timer = PreciseTimer { [unowned self] in sendDue(at: $0) }
   /// Fires halfway to the next call: its preparation would hold up a call that leaves now.
-  private lazy var preparation = PreciseTimer { [unowned self] _ in sender.prepare(next) }
+  private lazy var preparation = PreciseTimer { [unowned self] _ in prepare(next) }
 
+  init(_ message: BenchMessage, _ fleet: BenchFleet) {
+    (self.message, ledger, loop) = (message, fleet.ledger, fleet.loop)
+  }
+
+  /// Makes the sender of a mode that sends events.
+  ///
   /// - Throws: ``TLSError`` for invalid certificates.
-  init(
-    _ settings: BenchSettings, _ fleet: BenchFleet, _ message: BenchMessage, _ sends: SendLedger
-  ) throws {
-    (plan, loop) = (sends.plan, fleet.loop)
-    if settings.mode == .client {
-      // The first subscriber of each channel has the channel's number.
-      let senders = Array(fleet.subscribers.prefix(sends.plan.channels))
-      sender = ClientSender(senders, message, sends, loop: loop)
-    } else if let access = settings.api {
-      sender = try APISender(settings, access, message, sends, loop: loop)
-    } else {
-      guard case .secret(let secret, _, _) = settings.subscription.authorization else {
-        throw UsageError("the mode 'presence' needs the secret")
-      }
-      sender = try MemberSender(settings, secret: secret, message, sends, fleet)
+  static func make(
+    _ settings: BenchSettings, _ message: BenchMessage, _ fleet: BenchFleet
+  ) throws -> BenchSender {
+    if settings.mode == .client { return ClientSender(message, fleet) }
+    if let access = settings.api { return try APISender(settings, access, message, fleet) }
+    guard case .secret(let secret, _, _) = settings.subscription.authorization else {
+      throw UsageError("the mode 'presence' needs the secret")
     }
+    return try MemberSender(settings.subscription, secret, message, fleet)
   }
 
-  /// Called if the server does not accept the app's signature.
-  var onRefusal: (() -> Void)? {
-    get { (sender as? APISender)?.onRefusal }
-    set { (sender as? APISender)?.onRefusal = newValue }
-  }
+  // MARK: The way of a mode
 
-  var isReady: Bool { sender.isReady }
-
+  /// True if the plan can start.
+  var isReady: Bool { true }
+  /// True if no call waits for an answer.
+  var isIdle: Bool { true }
+  /// True if ``prepare(_:)`` does anything.
+  var preparesCalls: Bool { false }
   /// Channels of the mode `presence` whose visitor lost its connection.
-  var closedVisitors: [String] { (sender as? MemberSender)?.closedVisitors ?? [] }
+  var closedVisitors: [String] { [] }
+  /// Sends a call now, or as soon as the earlier calls of its channel are answered.
+  func send(_ call: Int) {}
+  /// Prepares the next call while there is time.
+  func prepare(_ call: Int) {}
+  /// Counts the calls without an answer as failed.
+  func giveUp() {}
+  /// Closes the connections of the sender.
+  func close() {}
 
-  /// Starts the plan: hands each call to the sender at its intended time.
+  // MARK: The plan
+
+  /// Starts the plan: hands each call on at its intended time.
   func begin(at begin: Instant) {
     self.begin = begin
     loop.add(timer)
@@ -50,10 +61,8 @@ final class BenchTraffic {
     waitForNext(at: loop.now)
   }
 
-  /// True if every call was handed to the sender.
-  var isDone: Bool { next == plan.callCount }
-  /// True if no call waits for an answer.
-  var isIdle: Bool { sender.isIdle }
+  /// True if every call was sent.
+  var isDone: Bool { next == ledger.plan.callCount }
 
   /// Sends no more; calls without an answer count as failed.
   func stop() {
@@ -61,14 +70,12 @@ final class BenchTraffic {
       loop.remove(timer)
       loop.remove(preparation)
     }
-    sender.stop()
+    giveUp()
   }
-
-  func close() { sender.close() }
 
   private func sendDue(at now: Instant) {
     while let due, due <= now {
-      sender.send(next, at: now)
+      send(next)
       next += 1
     }
     waitForNext(at: now)
@@ -77,40 +84,11 @@ final class BenchTraffic {
   private func waitForNext(at now: Instant) {
     guard let due else { return }
     timer.deadline = due
-    if sender.preparesCalls {
-      preparation.deadline = now.advanced(by: now.duration(to: due) / 2)
-    }
+    if preparesCalls { preparation.deadline = now.advanced(by: now.duration(to: due) / 2) }
   }
 
   /// Time of the next call; `nil` after the last one.
-  private var due: Instant? {
-    next < plan.callCount ? begin?.advanced(by: plan.time(of: next)) : nil
-  }
-}
-
-/// Sends the calls of a plan when they are due.
-protocol BenchSender: AnyObject {
-  /// True if the plan can start.
-  var isReady: Bool { get }
-  /// Sends a call now, or as soon as the earlier calls of its channel are answered.
-  func send(_ call: Int, at now: Instant)
-  /// True if ``prepare(_:)`` does anything.
-  var preparesCalls: Bool { get }
-  /// Prepares the next call while there is time.
-  func prepare(_ call: Int)
-  /// True if no call waits for an answer.
-  var isIdle: Bool { get }
-  /// Sends no more; calls without an answer count as failed.
-  func stop()
-  /// Closes the connections of the sender.
-  func close()
-}
-
-extension BenchSender {
-  var isReady: Bool { true }
-  var preparesCalls: Bool { false }
-  func prepare(_ call: Int) {}
-  func close() {}
+  private var due: Instant? { isDone ? nil : begin?.advanced(by: ledger.plan.time(of: next)) }
 }
 
 /// Sends client events, each channel's by its first subscriber.
@@ -121,24 +99,20 @@ private final class ClientSender: BenchSender {
   private let senders: [BenchSubscriber]
   /// Calls in the output of their connection, which is named by its ``BenchSubscriber/losses``.
   private var waiting: [Fifo<(call: Int, connection: Int)>]
-  private let message: BenchMessage
-  private let ledger: SendLedger
-  private let loop: EventLoop
 
-  /// - Parameter senders: One for each channel, in order.
-  init(
-    _ senders: [BenchSubscriber], _ message: BenchMessage, _ ledger: SendLedger, loop: EventLoop
-  ) {
-    (self.senders, self.message, self.ledger, self.loop) = (senders, message, ledger, loop)
+  override init(_ message: BenchMessage, _ fleet: BenchFleet) {
+    // The first subscriber of each channel has the channel's number.
+    senders = Array(fleet.subscribers.prefix(fleet.ledger.plan.channels))
     waiting = senders.map { _ in Fifo() }
+    super.init(message, fleet)
   }
 
-  var isIdle: Bool {
+  override var isIdle: Bool {
     for channel in senders.indices { settle(channel) }
     return waiting.allSatisfy(\.isEmpty)
   }
 
-  func send(_ call: Int, at now: Instant) {
+  override func send(_ call: Int) {
     let plan = ledger.plan
     let channel = plan.channel(of: call)
     let sender = senders[channel]
@@ -155,7 +129,7 @@ private final class ClientSender: BenchSender {
     settle(channel)
   }
 
-  func stop() {
+  override func giveUp() {
     for channel in senders.indices {
       settle(channel)
       for left in waiting[channel].takeAll() { fail(left.call, senders[channel]) }
@@ -189,30 +163,23 @@ private final class ClientSender: BenchSender {
 /// the join has the number of the label, the leave the next one.
 private final class MemberSender: BenchSender {
   private let visitors: [Visitor]
-  private let message: BenchMessage
-  private let ledger: SendLedger
-  private let loop: EventLoop
 
   init(
-    _ settings: BenchSettings, secret: Secret, _ message: BenchMessage, _ ledger: SendLedger,
+    _ subscription: SubscribeSettings, _ secret: Secret, _ message: BenchMessage,
     _ fleet: BenchFleet
   ) throws {
-    (self.message, self.ledger, loop) = (message, ledger, fleet.loop)
-    let subscription = settings.subscription
     visitors = try subscription.channels.map {
-      try Visitor(subscription, secret, channel: $0, ledger, fleet)
+      try Visitor(subscription, secret, channel: $0, fleet)
     }
+    super.init(message, fleet)
   }
 
   /// True if every visitor is connected, or cannot be.
-  var isReady: Bool { visitors.allSatisfy { $0.isSettled } }
+  override var isReady: Bool { visitors.allSatisfy { $0.isSettled } }
+  override var closedVisitors: [String] { visitors.filter(\.wasClosed).map(\.channel) }
+  override var isIdle: Bool { visitors.allSatisfy { $0.isIdle } }
 
-  /// Channels whose visitor lost its connection.
-  var closedVisitors: [String] { visitors.filter(\.wasClosed).map(\.channel) }
-
-  var isIdle: Bool { visitors.allSatisfy { $0.isIdle } }
-
-  func send(_ call: Int, at now: Instant) {
+  override func send(_ call: Int) {
     let plan = ledger.plan
     let visitor = visitors[plan.channel(of: call)]
     ledger.noteBegin(call, at: loop.now)
@@ -227,9 +194,9 @@ private final class MemberSender: BenchSender {
     }
   }
 
-  func stop() { for visitor in visitors { visitor.stop() } }
+  override func giveUp() { for visitor in visitors { visitor.stop() } }
 
-  func close() { for visitor in visitors { visitor.close() } }
+  override func close() { for visitor in visitors { visitor.close() } }
 }
 
 /// The connection that joins and leaves one channel.
@@ -239,7 +206,7 @@ private final class Visitor: ChannelsFeedDelegate {
   private let signature: SubscriptionSignature
   /// User of the next subscription.
   private var userID = ""
-  private let ledger: SendLedger
+  private let ledger: BenchLedger
   private let loop: EventLoop
   private var isConnected = false
   private var hasEnded = false
@@ -255,11 +222,10 @@ private final class Visitor: ChannelsFeedDelegate {
   private(set) var wasClosed = false
 
   init(
-    _ subscription: SubscribeSettings, _ secret: Secret, channel: String, _ ledger: SendLedger,
-    _ fleet: BenchFleet
+    _ subscription: SubscribeSettings, _ secret: Secret, channel: String, _ fleet: BenchFleet
   ) throws {
     (signature, self.channel) = (subscription.signature(secret), channel)
-    (self.ledger, loop) = (ledger, fleet.loop)
+    (ledger, loop) = (fleet.ledger, fleet.loop)
     let feed = try ChannelsFeed(
       loop: loop, destination: subscription.destination, settings: subscription.webSocket,
       options: subscription.benchOptions, signer: self, sink: self)
