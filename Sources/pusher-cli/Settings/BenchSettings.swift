@@ -277,32 +277,15 @@ struct BenchFigure: Equatable, Sendable {
     case time
   }
 
-  /// The runs that measure the figure.
-  enum Measured: Equatable, Sendable {
-    case always
-    /// Only modes that send events.
-    case withEvents
-    case inStorms
-  }
-
   let name: String
   let unit: Unit
-  let measured: Measured
-
-  init(_ name: String, _ unit: Unit, _ measured: Measured = .always) {
-    (self.name, self.unit, self.measured) = (name, unit, measured)
-  }
+  /// The modes that measure the figure.
+  private let modes: [BenchMode]
 
   /// The member of the JSON output.
   var member: String { unit == .time ? name + "_ms" : name }
 
-  func isMeasured(in mode: BenchMode) -> Bool {
-    switch measured {
-    case .always: true
-    case .withEvents: mode.sendsEvents
-    case .inStorms: mode == .storm
-    }
-  }
+  func isMeasured(in mode: BenchMode) -> Bool { modes.contains(mode) }
 
   /// True for figures that are known of a run that did not make its load.
   var isOfLoad: Bool {
@@ -310,55 +293,35 @@ struct BenchFigure: Equatable, Sendable {
   }
 
   /// True if a larger value is the better one.
-  private var isBetterLarge: Bool {
+  var isBetterLarge: Bool {
     unit == .rate
       || ["sent", "expected", "delivered", "connected"].contains { $0.isSame(as: name) }
-  }
-
-  /// Returns whether a comparison holds for the better values of the figure.
-  func isBetter(_ comparison: BenchCondition.Comparison) -> Bool {
-    switch comparison {
-    case .below, .notAbove: !isBetterLarge
-    case .above, .notBelow: isBetterLarge
-    case .equal, .different: false
-    }
   }
 
   /// The steps of a connection with figures of their own, in order.
   static let steps = ["dial", "tls", "upgrade", "greeting", "subscription", "connect"]
 
   /// In the order of the output.
-  static let all: [BenchFigure] =
-    [
-      BenchFigure("sent", .count, .withEvents),
-      BenchFigure("failed", .count, .withEvents),
-      BenchFigure("expected", .count, .withEvents),
-      BenchFigure("delivered", .count, .withEvents),
-      BenchFigure("lost", .count, .withEvents), BenchFigure("doubled", .count, .withEvents),
-      BenchFigure("out_of_order", .count, .withEvents), BenchFigure("wrong", .count, .withEvents),
-      BenchFigure("losing_subscribers", .count, .withEvents),
-      BenchFigure("most_lost", .count, .withEvents),
-      BenchFigure("events_per_second", .rate, .withEvents),
-      BenchFigure("deliveries_per_second", .rate, .withEvents),
-    ]
-    + ["p50", "p90", "p99", "p999", "max", "late_p50", "late_p99", "late_max"].map {
-      BenchFigure($0, .time, .withEvents)
+  static let all: [BenchFigure] = {
+    let sending = BenchMode.allCases.filter(\.sendsEvents)
+    func figures(
+      _ unit: Unit, in modes: [BenchMode] = BenchMode.allCases, _ names: [String]
+    ) -> [BenchFigure] {
+      names.map { BenchFigure(name: $0, unit: unit, modes: modes) }
     }
-    + [
-      BenchFigure("connected", .count), BenchFigure("unconnected", .count),
-      BenchFigure("connects_per_second", .rate),
+    func times(of step: String) -> [String] { ["p50", "p99", "max"].map { "\(step)_\($0)" } }
+    let counts = [
+      "sent", "failed", "expected", "delivered", "lost", "doubled", "out_of_order", "wrong",
+      "losing_subscribers", "most_lost",
     ]
-    + steps.flatMap(times)
-    + ["back_p50", "back_p99", "back_max"].map { BenchFigure($0, .time, .inStorms) }
-    + [
-      BenchFigure("reconnects", .count), BenchFigure("gaps", .count),
-      BenchFigure("errors", .count), BenchFigure("cpu", .percent),
-      BenchFigure("memory_per_socket", .bytes),
-    ]
-
-  private static func times(of step: String) -> [BenchFigure] {
-    ["p50", "p99", "max"].map { BenchFigure("\(step)_\($0)", .time) }
-  }
+    return figures(.count, in: sending, counts)
+      + figures(.rate, in: sending, ["events_per_second", "deliveries_per_second"])
+      + figures(.time, in: sending, ["p50", "p90", "p99", "p999", "max"] + times(of: "late"))
+      + figures(.count, ["connected", "unconnected"]) + figures(.rate, ["connects_per_second"])
+      + figures(.time, steps.flatMap(times)) + figures(.time, in: [.storm], times(of: "back"))
+      + figures(.count, ["reconnects", "gaps", "errors"]) + figures(.percent, ["cpu"])
+      + figures(.bytes, ["memory_per_socket"])
+  }()
 
   /// Finds the figure of a name, also of the JSON output; `p99.9` is another spelling of `p999`.
   static func named(_ name: String) -> BenchFigure? {
@@ -369,17 +332,15 @@ struct BenchFigure: Equatable, Sendable {
 
 /// A condition of `--fail` or `--find`, such as `lost>0` or `p99>200ms`.
 struct BenchCondition: Equatable, Sendable {
-  enum Comparison: String, CaseIterable, Sendable {
-    case notAbove = "<="
-    case notBelow = ">="
-    case equal = "=="
-    case different = "!="
-    case below = "<"
-    case above = ">"
-  }
+  /// A longer operator stands before its beginning.
+  private static let operators: [(sign: String, holds: @Sendable (Double, Double) -> Bool)] = [
+    ("<=", { $0 <= $1 }), (">=", { $0 >= $1 }), ("==", { $0 == $1 }), ("!=", { $0 != $1 }),
+    ("<", { $0 < $1 }), (">", { $0 > $1 }),
+  ]
 
   let figure: BenchFigure
-  let comparison: Comparison
+  /// The sign of one of ``operators``.
+  private let comparison: String
   /// In the unit of the figure.
   let value: Double
   /// As it was typed.
@@ -392,7 +353,7 @@ struct BenchCondition: Equatable, Sendable {
     let start = text.utf8.firstIndex { "<>=!".utf8.contains($0) } ?? text.endIndex
     let rest = text[start...]
     guard
-      let comparison = Comparison.allCases.first(where: { String(rest).begins(with: $0.rawValue) })
+      let comparison = Self.operators.map(\.sign).first(where: String(rest).begins(with:))
     else {
       throw UsageError(
         "\(flag): '\(text)' is not a figure, an operator and a value, such as 'lost>0'")
@@ -407,7 +368,7 @@ struct BenchCondition: Equatable, Sendable {
     guard figure.isMeasured(in: mode) else {
       throw UsageError("\(flag): the mode '\(mode.rawValue)' has no figure '\(figure.name)'")
     }
-    let typed = ASCII.trimmed(Substring(rest.utf8.dropFirst(comparison.rawValue.utf8.count))) {
+    let typed = ASCII.trimmed(Substring(rest.utf8.dropFirst(comparison.utf8.count))) {
       $0 == 0x20
     }
     // The name in JSON has the unit, so its value needs none.
@@ -417,16 +378,15 @@ struct BenchCondition: Equatable, Sendable {
     else {
       throw UsageError("\(flag): '\(typed)' is not \(Self.words(for: figure.unit))")
     }
-    opposite =
-      figure.isBetter(comparison)
-      ? Self.turned(comparison).map { "\(name)\($0.rawValue)\(typed)" } : nil
     (self.figure, self.comparison, self.value, self.text) = (figure, comparison, value, text)
+    let (good, bad) = figure.isBetterLarge ? (">", "<") : ("<", ">")
+    opposite = comparison.dropping(prefix: good).map { "\(name)\(bad)\($0)\(typed)" }
   }
 
   /// Parses the condition of `--find`, which must hold for good figures.
   init(goal text: String, mode: BenchMode) throws(UsageError) {
     try self.init(parsing: text, mode: mode, of: .find)
-    guard figure.isBetter(comparison) || comparison == .equal else {
+    guard opposite != nil || comparison == "==" else {
       throw UsageError(
         "--find: '\(text)' holds for bad figures; give a goal such as 'p99<50ms' or 'lost==0'")
     }
@@ -435,24 +395,7 @@ struct BenchCondition: Equatable, Sendable {
   /// Returns whether the condition holds; an unknown value is no reason to pass.
   func holds(for measured: Double?) -> Bool {
     guard let measured else { return true }
-    return switch comparison {
-    case .notAbove: measured <= value
-    case .notBelow: measured >= value
-    case .equal: measured == value
-    case .different: measured != value
-    case .below: measured < value
-    case .above: measured > value
-    }
-  }
-
-  private static func turned(_ comparison: Comparison) -> Comparison? {
-    switch comparison {
-    case .below: .above
-    case .above: .below
-    case .notAbove: .notBelow
-    case .notBelow: .notAbove
-    case .equal, .different: nil
-    }
+    return Self.operators.contains { $0.sign == comparison && $0.holds(measured, value) }
   }
 
   private static func value(_ text: String, of unit: BenchFigure.Unit) -> Double? {
