@@ -23,7 +23,7 @@ extension Flag {
       "PUSHER_APP_ID", "REVERB_APP_ID", "SOKETI_DEFAULT_APP_ID", "SOCKUDO_DEFAULT_APP_ID",
     ],
     of: .calling.union([.serve, .subscribe]), in: .connection,
-    isCommon: .of(.calling.union([.serve])),
+    isCommonOf: .calling.union([.serve]),
     summary: "use this app id (PUSHER_APP_ID)",
     manual: """
       Use ID as the app id, for `trigger`, `channels`, `users`, `terminate`, `check`, `bench`, `webhook send`, `serve`,
@@ -324,7 +324,7 @@ extension Flag {
 
   static let reconnect = Flag(
     "reconnect", .choice(ReconnectMode.allCases.map(\.rawValue), "WHEN"),
-    of: .printing.union([.webhook]), in: .patience, isCommon: .of([.subscribe]),
+    of: .printing.union([.webhook]), in: .patience, isCommonOf: [.subscribe],
     default: ReconnectMode.auto.rawValue,
     summary: "auto (first must work), always or never",
     manual: """
@@ -414,7 +414,7 @@ extension Flag {
     "quiet", letter: "q", of: .talking, in: .voice, cancels: "verbose", summary: "show only errors")
 
   static let verbose = Flag(
-    "verbose", letter: "v", .counter, of: .talking, in: .voice, isCommon: .of([.subscribe]),
+    "verbose", letter: "v", .counter, of: .talking, in: .voice, isCommonOf: [.subscribe],
     cancels: "quiet",
     summary: "show what happens; twice: also protocol frames",
     manual: """

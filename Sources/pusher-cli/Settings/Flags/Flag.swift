@@ -45,14 +45,6 @@ final class Flag: Equatable, Sendable {
     }
   }
 
-  /// The commands whose short help shows a flag: all that take it, none, or some.
-  enum Common: ExpressibleByBooleanLiteral, Sendable {
-    case all, none
-    case of(Set<Command>)
-
-    init(booleanLiteral isCommon: Bool) { self = isCommon ? .all : .none }
-  }
-
   /// The groups in the help, with their headings.
   enum Group: String, CaseIterable, Sendable {
     case receive = "Events"
@@ -84,7 +76,8 @@ final class Flag: Equatable, Sendable {
   let needs: [String]
   let commands: Set<Command>
   let group: Group
-  private let common: Common
+  /// The commands whose short help shows the flag.
+  private let commonCommands: Set<Command>
   let standard: String?
   /// Short description, without a full stop.
   let summary: String
@@ -112,13 +105,14 @@ final class Flag: Equatable, Sendable {
     isRepeatable: Bool = false, isOnByDefault: Bool = false, allowsEmpty: Bool = false,
     shows disclosure: Disclosure = .whole, is role: Role = .option, variables: [String] = [],
     excludes: [Exclusion] = [], needs: [String] = [], of commands: Set<Command>, in group: Group,
-    isCommon common: Common = false, default standard: String? = nil,
+    isCommon: Bool = false, isCommonOf some: Set<Command> = [], default standard: String? = nil,
     cancels: String? = nil, summary: String,
     manual: String? = nil
   ) {
     (self.name, self.letter, self.value, self.offers) = (name, letter, value, offers)
     (self.isRepeatable, self.isOnByDefault) = (isRepeatable, isOnByDefault)
-    (self.allowsEmpty, self.common, self.disclosure) = (allowsEmpty, common, disclosure)
+    (self.allowsEmpty, self.disclosure) = (allowsEmpty, disclosure)
+    commonCommands = isCommon ? commands : some
     (self.role, self.variables, self.excludes, self.needs) = (role, variables, excludes, needs)
     (self.commands, self.group, self.standard) = (commands, group, standard)
     (self.cancels, self.summary) = (cancels, summary)
@@ -128,13 +122,7 @@ final class Flag: Equatable, Sendable {
   static func == (left: Flag, right: Flag) -> Bool { left.name == right.name }
 
   /// True if the short help of a command shows the flag; `--help-all` shows every flag.
-  func isCommon(of command: Command) -> Bool {
-    switch common {
-    case .all: true
-    case .none: false
-    case .of(let commands): commands.contains(command)
-    }
-  }
+  func isCommon(of command: Command) -> Bool { commonCommands.contains(command) }
 
   var metavariable: String {
     switch value {

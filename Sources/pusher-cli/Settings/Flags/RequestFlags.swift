@@ -8,7 +8,7 @@ extension Flag {
 
   static let header = Flag(
     "header", letter: "H", .text("HEADER"), isRepeatable: true, shows: .field, of: .dialling,
-    in: .request, isCommon: .of(.dialling.subtracting([.subscribe])),
+    in: .request, isCommonOf: .dialling.subtracting([.subscribe]),
     summary: "send 'NAME: VALUE', or the lines of @FILE",
     manual: """
       Send the field `name: value`, or the fields of `@FILE`. The file has one field per line. The fields go
@@ -72,7 +72,7 @@ extension Flag {
     summary: "start after the event with this id")
 
   static let stateFile = Flag(
-    "state-file", .text("FILE"), of: .printing, in: .request, isCommon: .of([.sse]),
+    "state-file", .text("FILE"), of: .printing, in: .request, isCommonOf: [.sse],
     summary: "save the last event's id in FILE, and resume there",
     manual: """
       Save the last event's id in FILE, and start after the id that FILE holds. --last-event-id overrides the id
@@ -182,8 +182,7 @@ extension Flag {
 
   static let prefix = Flag(
     "prefix", .text("TEXT"), of: [.channels], in: .ask, isCommon: true,
-    summary: "list only channels whose names begin with TEXT",
-    manual: "List only channels whose names begin with TEXT.")
+    summary: "list only channels whose names begin with TEXT")
 
   static let info = Flag(
     "info", .text("WORDS"), offers: ["user_count", "subscription_count", "cache"],
