@@ -346,8 +346,7 @@ private final class AppsReading: LoopSource {
     do {
       diagnostics.notice("read \(file) again: \(try server.renew(try answer.get()))")
     } catch {
-      let reason = (error as? UsageError)?.message ?? "\(error)"
-      diagnostics.warning("SIGHUP: \(reason); the apps stay as they are")
+      diagnostics.warning("SIGHUP: \(error); the apps stay as they are")
     }
     guard isWanted else { return }
     isWanted = false
@@ -406,12 +405,9 @@ extension ServeSettings {
 /// The texts of `--print-env` and `--print-snippets`.
 extension ServeSettings {
   func printedText(port: UInt16) -> String? {
-    switch printed {
-    case nil: nil
-    case .environment: environmentBlock(port: port)
-    case .snippets:
-      lines(port: port, comment: "//") { target in Snippet.pusherJS.text(for: target) }
-    }
+    if printsEnvironment { return environmentBlock(port: port) }
+    guard printsSnippets else { return nil }
+    return lines(port: port, comment: "//") { target in Snippet.pusherJS.text(for: target) }
   }
 
   /// Lines for a `.env` file that point an application at this server, with Laravel's names.

@@ -23,8 +23,10 @@ struct ServeSettings: CommandSettings {
   var hasTimestamps: Bool
   /// True if `--max-connections` was given.
   var asksForConnections: Bool
-  /// Text for standard output when the server listens.
-  var printed: ServedText?
+  /// Text for standard output when the server listens: variables of a `.env` file, with the secret,
+  /// or snippets.
+  var printsEnvironment: Bool
+  var printsSnippets: Bool
   /// The words after `--`: a command that runs while the server listens, or none.
   var command: [String]
   var common: CommonSettings
@@ -50,7 +52,8 @@ struct ServeSettings: CommandSettings {
     server.acceptsCompression = resolved[.compression].isOn
     monitor = try ListenSettings(metrics: &resolved, handed.metrics)
     drain = resolved[.drain].duration
-    (logsEvents, printed) = (resolved[.logEvents].isOn, ServedText(resolved))
+    logsEvents = resolved[.logEvents].isOn
+    (printsEnvironment, printsSnippets) = (resolved[.printEnv].isOn, resolved[.printSnippets].isOn)
     hasTimestamps = resolved[.timestamps].isOn
     command = resolved.operands
     server.faults = try Self.faults(resolved)
@@ -290,24 +293,6 @@ struct ServeSettings: CommandSettings {
       throw UsageError(
         "\(setting.origin): this build cannot use Redis: build it with the trait Redis")
     #endif
-  }
-}
-
-/// A text that `serve` prints when it listens, for an application.
-enum ServedText: Equatable, Sendable {
-  /// Variables of a `.env` file, with the secret.
-  case environment
-  case snippets
-
-  /// Reads the flags, which exclude each other; `nil` without them.
-  init?(_ resolved: Resolved) {
-    if resolved[.printEnv].isOn {
-      self = .environment
-    } else if resolved[.printSnippets].isOn {
-      self = .snippets
-    } else {
-      return nil
-    }
   }
 }
 
