@@ -1,3 +1,4 @@
+internal import PusherConsole
 internal import PusherCore
 
 /// Scripts for shell completion of commands, options and values, made from the flag table.
@@ -63,7 +64,7 @@ enum CompletionScript: String, CaseIterable, Sendable {
     case .help: Command.allCases.map(\.rawValue) + HelpPage.topics.map(\.name)
     case .config: Set<Command>.talking.map(\.rawValue).sorted() + ConfigSettings.words
     case .completion: allCases.map(\.rawValue)
-    case .sign, .verify: ["channel", "user", "request", "webhook"]
+    case .sign, .verify: SignSettings.kinds
     case .webhook: WebhookWord.allCases.map(\.rawValue)
     case .bench: BenchMode.allCases.map(\.rawValue)
     default: []
@@ -158,7 +159,9 @@ enum CompletionScript: String, CaseIterable, Sendable {
   private static var zshLines: [String] {
     var lines = [head(PackageResources.completion_zsh_txt)]
     for command in Command.allCases {
-      for word in words(of: command) { lines.append("    \(quoted("\(word):\(command.summary)"))") }
+      for word in words(of: command) {
+        lines.append("    \(SnippetTarget.shellWord("\(word):\(command.summary)"))")
+      }
     }
     lines += [
       "  )", "  _arguments -C '1: :->command' '*:: :->rest'", "  case $state in",
@@ -183,7 +186,8 @@ enum CompletionScript: String, CaseIterable, Sendable {
     if let lookup = lookup(operandsOf: command) { return "'*:channel:_pusher_cli_\(lookup)'" }
     let operands = operands(of: command)
     return operands.isEmpty
-      ? "'*:argument:_default'" : quoted("*:argument:(\(operands.joined(separator: " ")))")
+      ? "'*:argument:_default'"
+      : SnippetTarget.shellWord("*:argument:(\(operands.joined(separator: " ")))")
   }
 
   private static func zshSpecification(_ flag: Flag) -> String {
@@ -203,12 +207,12 @@ enum CompletionScript: String, CaseIterable, Sendable {
         }
     }
     let repeats = flag.isRepeatable || flag.value == .counter ? "*" : ""
-    guard names.count == 2 else { return quoted(repeats + names[0] + text + value) }
-    let exclusion = repeats.isEmpty ? quoted("(\(flag.spellings.joined(separator: " ")))") : "'*'"
-    return "\(exclusion){\(names.joined(separator: ","))}\(quoted(text + value))"
-  }
-
-  private static func quoted(_ text: String) -> String {
-    "'" + text.pieces(separatedBy: "'").joined(separator: "'\\''") + "'"
+    guard names.count == 2 else {
+      return SnippetTarget.shellWord(repeats + names[0] + text + value)
+    }
+    let exclusion =
+      repeats.isEmpty
+      ? SnippetTarget.shellWord("(\(flag.spellings.joined(separator: " ")))") : "'*'"
+    return "\(exclusion){\(names.joined(separator: ","))}\(SnippetTarget.shellWord(text + value))"
   }
 }

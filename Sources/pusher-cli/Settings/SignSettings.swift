@@ -27,6 +27,7 @@ struct SignSettings: CommandSettings {
   /// Seconds since 1970, for a request; `nil` for now.
   var timestamp: Int64?
   var common: CommonSettings
+  static let kinds = ["channel", "user", "request", "webhook"]
   static let bodyLimit = 16 << 20
 
   init(_ resolved: inout Resolved) throws(UsageError) {
@@ -36,14 +37,13 @@ struct SignSettings: CommandSettings {
       task = .authorize
       subject = try Self.claim(words.popFirst(), &resolved)
     default:
-      let kinds = ["channel", "user", "request", "webhook"]
       guard let kind = words.popFirst() else {
         throw UsageError(
-          "nothing to \(resolved.command.rawValue): give one of \(kinds.joined(separator: ", "))",
+          "nothing to \(resolved.command.rawValue): give one of \(Self.kinds.joined(separator: ", "))",
           helpFor: resolved.command)
       }
-      guard kinds.contains(kind) else {
-        let clause = Suggestion.clause(for: kind, in: kinds)
+      guard Self.kinds.contains(kind) else {
+        let clause = Suggestion.clause(for: kind, in: Self.kinds)
         throw UsageError(
           "cannot \(resolved.command.rawValue) a '\(kind)'\(clause)", helpFor: resolved.command)
       }
