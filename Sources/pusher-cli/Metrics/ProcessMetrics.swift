@@ -14,7 +14,7 @@ enum ProcessMetrics {
       MetricFamily(
         "process_cpu_seconds_total", "User and system CPU time, in seconds.", cpuTime),
     ]
-    if let bytes = residentBytes {
+    if let bytes = pages?.resident {
       families.append(
         MetricFamily(
           "process_resident_memory_bytes", "Resident memory of the process, in bytes.",
@@ -42,20 +42,15 @@ enum ProcessMetrics {
     }
   }
 
-  static var residentBytes: Int? { pages?.resident }
-
   /// Resident memory without files such as the program's code, of which a new process has no page.
   static var privateBytes: Int? { pages.map { $0.resident - $0.ofFiles } }
 
   /// The second and the third number of `/proc/self/statm`, in bytes; see proc(5).
   private static var pages: (resident: Int, ofFiles: Int)? {
-    let descriptor = unsafe open("/proc/self/statm", O_RDONLY | O_CLOEXEC)
-    guard descriptor >= 0 else { return nil }
-    defer { close(descriptor) }
-    var bytes = [UInt8](repeating: 0, count: 256)
-    let count = unsafe read(descriptor, &bytes, bytes.count)
-    guard count > 0 else { return nil }
-    let words = bytes[..<count].split(separator: UInt8(ascii: " "))
+    guard case .success(let bytes) = FileAccess.system.contents("/proc/self/statm", 1024) else {
+      return nil
+    }
+    let words = bytes.split(separator: UInt8(ascii: " "))
     guard words.count > 2, let resident = Int(String(decoding: words[1], as: UTF8.self)),
       let ofFiles = Int(String(decoding: words[2], as: UTF8.self))
     else { return nil }
