@@ -19,7 +19,7 @@ ROOMS = {
 IMPORTS = {
     "PusherPlatform": "Glibc Musl Darwin", "PusherLines": "PusherCore", "PusherServer": "PusherCore Synchronization", "PusherConsole": "PusherCore PusherServer",
     "PusherCluster": "PusherCore PusherServer", "PusherTesting": "PusherCore PusherServer", "PusherCluster/Redis": "CSystemHiredis",
-    "pusher-cli": "PusherCluster PusherConsole PusherCore PusherLines PusherPlatform PusherServer Synchronization", "pusher-cli/Run": "CProgram",
+    "pusher-cli": "PusherCluster PusherConsole PusherCore PusherLines PusherPlatform PusherServer Synchronization", "pusher-cli/Main.swift": "CProgram",
     "PusherCore/Bytes": "CSystemVectors PusherPlatform", "PusherCore/JSON": "CSystemVectors", "PusherCore/EventStream": "CSystemVectors",
     "PusherCore/Crypto": "CSystemOpenSSL CSystemSodium Synchronization",
     "PusherCore/TLS": "CSystemOpenSSL PusherPlatform", "PusherCore/Compression": "CSystemZlib",

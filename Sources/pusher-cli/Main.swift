@@ -1,3 +1,4 @@
+internal import CProgram
 internal import PusherCore
 
 @main struct Main {
@@ -5,8 +6,20 @@ internal import PusherCore
     StandardDescriptors.fill()
     Signals.prepare()
     ProcessMemory.hide()
-    let words = ProgramArguments.words()
     Signals.end(run(words, environment: Environment.ofProcess()))
+  }
+
+  /// The words after the program's name; invalid UTF-8 becomes replacement characters.
+  ///
+  /// They are the arguments that the C library passes to constructors, so `/proc` is not needed.
+  private static var words: [String] {
+    let count = pusher_argument_count()
+    guard count > 0 else { return Array(CommandLine.arguments.dropFirst()) }
+    return (1..<max(count, 1)).compactMap { unsafe text(pusher_argument($0)) }
+  }
+
+  private static func text(_ start: UnsafePointer<CChar>?) -> String? {
+    unsafe start.map { unsafe String(cString: $0) }
   }
 
   private static func run(_ words: [String], environment: [String: String]) -> ExitStatus {
@@ -17,7 +30,7 @@ internal import PusherCore
       switch try Invocation(words) {
       case .page(let page, let status): return early.print(page.text, status)
       case .version(let isVerbose):
-        return early.print(isVerbose ? BuildFacts.text : Version.line)
+        return early.print(isVerbose ? buildFacts : Version.line)
       case .completion(let script): return early.print(script.text)
       case .configPath: return early.print(ConfigurationFile.path(Environment(environment)) + "\n")
       case .configProfiles(let typed):
@@ -33,6 +46,33 @@ internal import PusherCore
       early.usage(error)
       return .usage
     }
+  }
+
+  #if Redis
+    private static let hasRedis = true
+  #else
+    private static let hasRedis = false
+  #endif
+
+  /// The answer of `version --verbose`: what a bug report must name.
+  private static var buildFacts: String {
+    let system = unsafe withUnsafeTemporaryAllocation(of: CChar.self, capacity: 256) { room in
+      guard let start = room.baseAddress else { return "unknown" }
+      unsafe pusher_system(start, room.count)
+      return unsafe String(cString: start)
+    }
+    let commit = unsafe text(pusher_commit()) ?? "unknown"
+    let compiler = unsafe text(pusher_swift_version()) ?? "unknown"
+    return """
+      \(Version.line)\
+      commit: \(commit)
+      swift: \(compiler)
+      openssl: \(TLSContext.libraryVersion)
+      encrypted channels: \(SecretBox.isBuilt ? "yes" : "no")
+      redis: \(hasRedis ? "yes" : "no")
+      system: \(system)
+
+      """
   }
 
   private static func settings(of typed: TypedArguments) -> any RunnableSettings.Type {
