@@ -104,20 +104,18 @@ final class APISender: BenchSender {
       if case .timeout = failure { code = "timeout" }
       ledger.noteFailed(call, "api \(code)", "\(failure)", Cause(failure), at: now)
     case .success((.accepted, _)): ledger.noteAccepted(call, at: now)
-    case .success((.refused(let status, let reason, let refusal), _)):
-      let words = [reason, Hints.advice(refusal, of: client)].filter { !$0.isEmpty }
-      noteAnswer(call, status, words.joined(separator: "; "), at: now)
+    case .success((let answer, let head)):
+      var words = [answer.reason]
+      if case .refused(_, _, let refusal) = answer {
+        words.append(Hints.advice(refusal, of: client))
+      }
+      ledger.noteFailed(
+        call, "api \(head.status)", words.filter { !$0.isEmpty }.joined(separator: "; "),
+        Cause(httpStatus: head.status), at: now)
+      guard case .refused = answer else { return }
       isRefused = true
       onRefusal?()
-    case .success((.rejected(let status, let reason), _)),
-      .success((.unavailable(let status, let reason), _)),
-      .success((.unexpected(let status, let reason), _)):
-      noteAnswer(call, status, reason, at: now)
     }
-  }
-
-  private func noteAnswer(_ call: Int, _ status: Int, _ reason: String, at now: Instant) {
-    ledger.noteFailed(call, "api \(status)", reason, Cause(httpStatus: status), at: now)
   }
 
   private func request(_ call: Int) throws -> HTTPExchange.Request {
@@ -125,16 +123,12 @@ final class APISender: BenchSender {
     let channel = plan.channel(of: call)
     var events: [PusherAPI.Event] = []
     for number in plan.numbers(of: call) {
-      let name = plan.name(of: number, in: call)
-      events.append(try event(message.data(name).jsonText, channels[channel]))
+      let data = message.data(plan.name(of: number, in: call)).jsonText
+      let event = PusherAPI.Event(
+        name: BenchMessage.event, channel: channels[channel], data: data)
+      events.append(try event.encrypted(with: key))
     }
     return client.request(try .sending(events, appID: client.appID))
-  }
-
-  private func event(_ data: String, _ channel: String) throws -> PusherAPI.Event {
-    let request = TriggerRequest(name: BenchMessage.event, channels: [channel], data: data)
-    return PusherAPI.Event(
-      name: BenchMessage.event, channel: channel, data: try request.encrypted(with: key).data)
   }
 }
 

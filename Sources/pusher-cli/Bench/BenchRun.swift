@@ -36,7 +36,7 @@ final class BenchRun {
   init(_ settings: BenchSettings, run: String, diagnostics: Diagnostics) throws {
     (self.settings, self.diagnostics) = (settings, diagnostics)
     loop = try EventLoop()
-    LocalServerWait.run(settings.subscription.connection, on: loop, diagnostics)
+    settings.subscription.connection.waitForLocalServer(on: loop, diagnostics)
     message = BenchMessage(
       run: run, size: settings.load.size, readsMembers: settings.mode == .presence)
     ledger = BenchLedger(

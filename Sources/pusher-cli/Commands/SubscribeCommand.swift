@@ -5,7 +5,7 @@ extension SubscribeSettings: RunnableSettings {
     PrintingRun.start(diagnostics, feed) { loop, descriptor in
       let limits = [feed.run.timeout, feed.run.onIdle == nil ? feed.run.idleTimeout : nil]
         .compactMap(\.self)
-      LocalServerWait.run(connection, atMost: limits.min(), on: loop, diagnostics)
+      connection.waitForLocalServer(atMost: limits.min(), on: loop, diagnostics)
       return try SubscribeRun(
         self, origin: origin, descriptor: descriptor, loop: loop, diagnostics: diagnostics
       ).start()

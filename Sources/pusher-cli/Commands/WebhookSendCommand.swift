@@ -4,8 +4,8 @@ internal import PusherServer
 extension WebhookSendSettings: RunnableSettings {
   func perform(from origin: Resolved, _ diagnostics: Diagnostics) -> ExitStatus {
     PrintingRun.start(diagnostics, subscription.feed) { loop, descriptor in
-      LocalServerWait.run(
-        subscription.connection, atMost: subscription.feed.run.timeout, on: loop, diagnostics)
+      subscription.connection.waitForLocalServer(
+        atMost: subscription.feed.run.timeout, on: loop, diagnostics)
       return try WebhookSendRun(self, origin, descriptor, loop: loop, diagnostics).start()
     }
   }

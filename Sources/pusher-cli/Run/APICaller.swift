@@ -18,7 +18,7 @@ final class APICaller {
   init(_ access: APIAccess, diagnostics: Diagnostics) throws {
     (self.access, self.client, self.diagnostics) = (access, access.client, diagnostics)
     loop = try EventLoop()
-    LocalServerWait.run(access.connection, on: loop, diagnostics)
+    access.connection.waitForLocalServer(on: loop, diagnostics)
     startedAt = loop.now
     calls = try access.calls(on: loop)
     Signals.watch(loop) { [unowned self] in
@@ -96,32 +96,19 @@ final class APICaller {
   func accepted(
     _ answer: APIAnswer, about: String = "", remedy: (Int) -> String? = { _ in nil }
   ) throws(ExitStatus) -> String {
-    switch answer {
-    case .accepted(let body): return body
-    case .refused(let status, let reason, let refusal):
-      throw fail(status, reason, about, Hints.refused(refusal, of: client))
-    case .rejected(let status, let reason), .unavailable(let status, let reason),
-      .unexpected(let status, let reason):
-      let advice =
-        remedy(status).map { " (\($0))" }
-        ?? Hints.apiHint(
-          status: status, reason, access.connection, isFound: look(Hints.problem(status: status)))
-      throw fail(status, reason, about, advice)
-    }
+    if case .accepted(let body) = answer { return body }
+    let (status, connection) = (answer.status, access.connection)
+    let hint =
+      remedy(status).map { " (\($0))" } ?? Hints.hint(answer, of: client, connection, look: look)
+    let reason = answer.reason.isEmpty ? "" : ": \(answer.reason)"
+    let subject = about.isEmpty ? "" : "\(about): "
+    let proxy = Hints.hint(status: status, on: connection.routing.route(to: connection.apiURL))
+    diagnostics.error("\(subject)the server answered HTTP \(status)\(reason)\(hint)\(proxy)")
+    throw Cause(httpStatus: status).status
   }
 
   private func look(_ problem: NetworkProblem?) -> Bool {
     SecondLook(access.connection).find(problem, on: loop, run: runLoop)
-  }
-
-  private func fail(_ status: Int, _ reason: String, _ about: String, _ hint: String) -> ExitStatus
-  {
-    let reason = reason.isEmpty ? "" : ": \(reason)"
-    let subject = about.isEmpty ? "" : "\(about): "
-    let connection = access.connection
-    let proxy = Hints.hint(status: status, on: connection.routing.route(to: connection.apiURL))
-    diagnostics.error("\(subject)the server answered HTTP \(status)\(reason)\(hint)\(proxy)")
-    return Cause(httpStatus: status).status
   }
 }
 

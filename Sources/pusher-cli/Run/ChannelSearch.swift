@@ -196,16 +196,14 @@ final class ChannelLister {
     case .rejected where asksForCounts:
       asksForCounts = false
       ask()
-    case .unavailable(let status, let reason): fail(Hints.told(status, reason), cause: nil)
-    case .refused(let status, let reason, let refusal):
-      fail(
-        Hints.told(status, reason) + Hints.refused(refusal, of: client),
-        cause: Cause(httpStatus: status))
-    case .rejected(let status, let reason), .unexpected(let status, let reason):
+    case .unavailable: fail(answer.words, cause: nil)
+    case .rejected where hasList, .unexpected where hasList:
+      fail(answer.words, cause: Cause(httpStatus: answer.status))
+    case .refused, .rejected, .unexpected:
       // The WebSocket works: the scheme is right, and a look at the port cannot help.
-      let hint =
-        hasList ? "" : Hints.apiHint(status: status, reason, access.connection, isFound: false)
-      fail(Hints.told(status, reason) + hint, cause: Cause(httpStatus: status))
+      fail(
+        answer.words + Hints.hint(answer, of: client, access.connection),
+        cause: Cause(httpStatus: answer.status))
     }
   }
 

@@ -285,23 +285,20 @@ final class CheckRun: SocketStreamDelegate {
     let skew = Self.skew(head)
     switch answer {
     case .accepted(let body): return (head.status, body, skew)
-    case .refused(let status, let reason, let refusal):
+    case .refused(_, _, let refusal):
       var advice = ["check that app id \(access.appID) and the secret belong to this key"]
       if refusal != .signature || !client.prefix.isEmpty {
         advice = [Hints.advice(refusal, of: client)]
       }
       if let skew { advice.insert("set the clock: \(skew)", at: 0) }
       throw CheckFailure(
-        expected: expected, came: Hints.told(status, reason), cause: .notAllowed, advice: advice)
-    case .rejected(let status, let reason), .unavailable(let status, let reason),
-      .unexpected(let status, let reason):
+        expected: expected, came: answer.words, cause: .notAllowed, advice: advice)
+    case .rejected, .unavailable, .unexpected:
+      let hint = Hints.hint(answer, of: client, access.connection) { problem in
+        look(at: access.connection, problem)
+      }
       throw CheckFailure(
-        expected: expected,
-        came: Hints.told(status, reason)
-          + Hints.apiHint(
-            status: status, reason, access.connection,
-            isFound: look(at: access.connection, Hints.problem(status: status))),
-        cause: Cause(httpStatus: status))
+        expected: expected, came: answer.words + hint, cause: Cause(httpStatus: answer.status))
     }
   }
 

@@ -99,9 +99,26 @@ struct Hints {
     }
   }
 
-  /// A remedy if the HTTP API refuses a call.
-  static func refused(_ refusal: APIRefusal, of client: APIClient) -> String {
-    " (\(advice(refusal, of: client)))"
+  /// Returns a remedy for an answer of the HTTP API that accepts nothing.
+  ///
+  /// - Parameter look: Takes the second look at the port.
+  static func hint(
+    _ answer: APIAnswer, of client: APIClient, _ connection: ConnectionSettings,
+    look: (NetworkProblem?) -> Bool = { _ in false }
+  ) -> String {
+    if case .refused(_, _, let refusal) = answer { return " (\(advice(refusal, of: client)))" }
+    if look(problem(status: answer.status)) { return SecondLook(connection).otherProtocol }
+    switch answer.status {
+    case 300..<400 where !connection.isSecure && answer.reason.holds("https://"):
+      return " (the server wants TLS: use --scheme https)"
+    case 300..<400: return " (call that address: see --host, --path and --api-url)"
+    case 404: return " (nothing there: are --host, --port, --path and the app id right?)"
+    case 407: return " (a proxy on the way wants a user name and a password)"
+    case 429: return " (too many calls; try again later)"
+    case let status where HTTPStatus.isTemporary(status):
+      return " (the server has a problem; try again later)"
+    default: return ""
+    }
   }
 
   static func advice(_ refusal: APIRefusal, of client: APIClient) -> String {
@@ -128,28 +145,6 @@ struct Hints {
   /// Returns the option for a proxy that strips the signed prefix.
   private static func apiURL(of client: APIClient) -> String {
     "--api-url \(client.url.origin)\(client.prefix)"
-  }
-
-  static func told(_ status: Int, _ reason: String) -> String {
-    "HTTP \(status)" + (reason.isEmpty ? "" : " " + reason)
-  }
-
-  /// - Parameter reason: The reason that the server gave.
-  static func apiHint(
-    status: Int, _ reason: String, _ connection: ConnectionSettings, isFound: Bool
-  ) -> String {
-    switch status {
-    case _ where isFound: return SecondLook(connection).otherProtocol
-    case 300..<400 where !connection.isSecure && reason.holds("https://"):
-      return " (the server wants TLS: use --scheme https)"
-    case 300..<400: return " (call that address: see --host, --path and --api-url)"
-    case 404: return " (nothing there: are --host, --port, --path and the app id right?)"
-    case 407: return " (a proxy on the way wants a user name and a password)"
-    case 429: return " (too many calls; try again later)"
-    case _ where HTTPStatus.isTemporary(status):
-      return " (the server has a problem; try again later)"
-    default: return ""
-    }
   }
 
   static func hint(_ problem: TrustProblem) -> String {
@@ -184,6 +179,23 @@ struct Hints {
   private var whereabouts: String {
     connection.host.hasSuffix(".pusher.com") ? "cluster" : "server"
   }
+}
+
+extension APIAnswer {
+  private var rejection: (status: Int, reason: String) {
+    switch self {
+    case .accepted: (200, "")
+    case .refused(let status, let reason, _), .rejected(let status, let reason),
+      .unavailable(let status, let reason), .unexpected(let status, let reason):
+      (status, reason)
+    }
+  }
+
+  var status: Int { rejection.status }
+  /// The reason that the server gave; empty for none, and for an accepted call.
+  var reason: String { rejection.reason }
+  /// The answer in words, such as `HTTP 404 unknown app`.
+  var words: String { "HTTP \(status)" + (reason.isEmpty ? "" : " " + reason) }
 }
 
 extension ConnectionLoss {

@@ -149,17 +149,10 @@ final class LineTrigger {
         name: name ?? event, channel: channel, data: data, socketID: settings.socketID)
       do {
         try event.check()
-        made.append(Line(number: number, event: try encrypted(event)))
+        made.append(Line(number: number, event: try event.encrypted(with: settings.encryptionKey)))
       } catch { return reject(number, "\(error)") }
     }
     return made
-  }
-
-  private func encrypted(_ event: PusherAPI.Event) throws -> PusherAPI.Event {
-    var event = event
-    event.data = try TriggerRequest(name: event.name, channels: [event.channel], data: event.data)
-      .encrypted(with: settings.encryptionKey).data
-    return event
   }
 
   private func reject(_ number: Int, _ reason: String) -> [Line] {

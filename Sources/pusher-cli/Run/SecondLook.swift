@@ -80,36 +80,36 @@ struct SecondLook {
   }
 }
 
-/// Waits for the server of `--local`: scripts often start it one line earlier.
-///
-/// Waits only after a refused connection to this machine, at most for the connect timeout. Every
-/// command waits before it watches signals, so the first signal ends the program.
-enum LocalServerWait {
-  private static let interval = Duration.milliseconds(20)
+extension ConnectionSettings {
+  private static let waitInterval = Duration.milliseconds(20)
   /// Time before the wait is reported.
-  private static let silence = Duration.seconds(1)
+  private static let waitSilence = Duration.seconds(1)
 
-  /// Waits on an unused loop until a server listens, or `limit` has passed.
-  static func run(
-    _ connection: ConnectionSettings, atMost limit: Duration? = nil, on loop: EventLoop,
-    _ diagnostics: Diagnostics
+  /// Waits for the server of `--local`: scripts often start it one line earlier.
+  ///
+  /// Waits only after a refused connection to this machine, at most for the connect timeout, and at
+  /// most for `limit`. Every command waits before it watches signals, so the first signal ends the
+  /// program.
+  ///
+  /// - Parameter loop: A loop without any other work.
+  func waitForLocalServer(
+    atMost limit: Duration? = nil, on loop: EventLoop, _ diagnostics: Diagnostics
   ) {
     // Any other server would see the look as a connection.
-    guard connection.isLocal, Loopback.contains(connection.host) else { return }
-    let port = UInt16(clamping: connection.port)
+    guard isLocal, Loopback.contains(host) else { return }
     let start = loop.now
-    let patience = min(connection.connectTimeout, limit ?? connection.connectTimeout)
+    let patience = min(network.connectTimeout, limit ?? network.connectTimeout)
     var hasTold = false
-    while LocalPort.isRefused(host: connection.host, port: port) {
+    while LocalPort.isRefused(host: host, port: UInt16(clamping: port)) {
       let time = start.duration(to: loop.now)
       guard time < patience else { return }
-      if !hasTold, time >= silence {
+      if !hasTold, time >= Self.waitSilence {
         hasTold = true
         diagnostics.notice(
-          "nothing listens on \(connection.host) port \(connection.port) yet; "
+          "nothing listens on \(host) port \(port) yet; "
             + "waiting up to \(patience.inWords) for 'pusher-cli serve'")
       }
-      _ = loop.run(atMost: interval) { false }
+      _ = loop.run(atMost: Self.waitInterval) { false }
     }
   }
 }

@@ -288,15 +288,17 @@ extension TriggerRequest {
     guard let channel = channels.first(where: { ChannelKind(channelName: $0) == .encrypted }) else {
       return self
     }
-    guard let key else { throw MissingEncryptionKey(channel: channel) }
+    guard let key else { throw Resolved.missingEncryptionKey(for: channel) }
     return try encrypted(with: key, nonce: SecureRandom.bytes(SecretBox.nonceLength))
   }
 }
 
-struct MissingEncryptionKey: Error, CustomStringConvertible {
-  let channel: String
-
-  var description: String {
-    "\(channel) is encrypted: give --encryption-key-file or \(Resolved.encryptionKeyVariable)"
+extension PusherAPI.Event {
+  /// Returns the event, encrypted if its channel needs it.
+  func encrypted(with key: EncryptionMasterKey?) throws -> PusherAPI.Event {
+    var event = self
+    event.data = try TriggerRequest(name: name, channels: [channel], data: data)
+      .encrypted(with: key).data
+    return event
   }
 }

@@ -295,7 +295,12 @@ struct Resolved: Sendable {
     return try resolved.secret(in: file)
   }
 
-  static let encryptionKeyVariable = "PUSHER_ENCRYPTION_MASTER_KEY"
+  private static let encryptionKeyVariable = "PUSHER_ENCRYPTION_MASTER_KEY"
+
+  static func missingEncryptionKey(for channel: String) -> UsageError {
+    UsageError(
+      "\(channel) is encrypted: give --encryption-key-file or \(encryptionKeyVariable)")
+  }
 
   /// Reads the master key from the option's file or the variable; `nil` if no channel needs it.
   ///
@@ -315,7 +320,7 @@ struct Resolved: Sendable {
     } else if let variable, channel != nil || isWelcome {
       (origin, text) = (variable.origin, variable.value)
     } else if let channel {
-      throw UsageError("\(MissingEncryptionKey(channel: channel))")
+      throw Self.missingEncryptionKey(for: channel)
     } else {
       return nil
     }

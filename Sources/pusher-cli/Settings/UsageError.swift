@@ -1,15 +1,13 @@
 /// A mistake of the caller; ends the program with status 2.
 ///
 /// The message names the mistake and the remedy: lower case, one line, no full stop, no secrets.
-struct UsageError: Error, Equatable {
+struct UsageError: Error, Equatable, CustomStringConvertible {
   let message: String
   /// Second line that points to the help; only syntax mistakes have one.
   let pointer: String?
+  var description: String { message }
 
-  init(_ message: String) {
-    self.message = message
-    self.pointer = nil
-  }
+  init(_ message: String) { (self.message, pointer) = (message, nil) }
 
   /// A syntax mistake on the command line.
   init(_ message: String, helpFor command: Command?) {
