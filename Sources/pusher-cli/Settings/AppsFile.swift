@@ -18,11 +18,11 @@ extension Application {
 /// no value except IDs.
 struct AppsFile {
   static let origin = "--apps"
-  private static let names = Set(
+  private static let names =
     [
       "id", "key", "secret", "client_events", "subscription_counts", "enabled", "webhooks",
       "encryption_master_key", "limits",
-    ] + rateLimitNames)
+    ] + rateLimitNames
 
   private static let limits:
     [(name: String, place: any WritableKeyPath<AppLimits, Int?> & Sendable)] = [
@@ -58,15 +58,10 @@ struct AppsFile {
   }
 
   private func app(_ value: JSONValue, place: Int) throws(UsageError) -> Application {
-    guard case .object(let members) = value else {
-      throw UsageError("\(Self.origin): app \(place) is not a JSON object")
-    }
+    let members = try Self.members(value, "app \(place)")
     let id = try Self.word("id", in: value, "app \(place)")
     let name = "app '\(id)'"
-    if let unknown = members.first(where: { !Self.names.contains($0.name) }) {
-      let clause = Suggestion.clause(for: unknown.name, in: Self.names.sorted())
-      throw UsageError("\(Self.origin): \(name) has an unknown member '\(unknown.name)'\(clause)")
-    }
+    try Self.refuse(members, besides: Self.names.sorted(), "\(name) has an unknown member")
     var app = defaults
     app.id = id
     app.key = try Self.word("key", in: value, name)
@@ -85,15 +80,11 @@ struct AppsFile {
   }
 
   private static func limits(_ value: JSONValue, _ name: String) throws(UsageError) -> AppLimits {
-    guard case .object(let members) = value else {
-      throw UsageError("\(origin): \(name): limits is not a JSON object")
-    }
+    let members = try members(value, "\(name): limits")
+    try refuse(members, besides: limits.map(\.name), "\(name): unknown limit")
     var read = AppLimits()
     for member in members {
-      guard let limit = limits.first(where: { $0.name == member.name }) else {
-        let clause = Suggestion.clause(for: member.name, in: limits.map(\.name))
-        throw UsageError("\(origin): \(name): unknown limit '\(member.name)'\(clause)")
-      }
+      guard let limit = limits.first(where: { $0.name == member.name }) else { continue }
       guard let number = member.value.integer, 0...1_000_000_000 ~= number else {
         throw UsageError(
           "\(origin): \(name): \(member.name) is not a whole number from 0 to 1000000000")
@@ -101,6 +92,24 @@ struct AppsFile {
       read[keyPath: limit.place] = number
     }
     return read
+  }
+
+  private static func members(
+    _ value: JSONValue, _ name: String
+  ) throws(UsageError) -> [JSONValue.Member] {
+    guard case .object(let members) = value else {
+      throw UsageError("\(origin): \(name) is not a JSON object")
+    }
+    return members
+  }
+
+  /// Refuses a member that is none of `names`; `fault` stands before its name.
+  private static func refuse(
+    _ members: [JSONValue.Member], besides names: [String], _ fault: String
+  ) throws(UsageError) {
+    guard let unknown = members.map(\.name).first(where: { !names.contains($0) }) else { return }
+    let clause = Suggestion.clause(for: unknown, in: names)
+    throw UsageError("\(origin): \(fault) '\(unknown)'\(clause)")
   }
 
   private static func word(
@@ -158,13 +167,8 @@ struct AppsFile {
       throw UsageError("\(Self.origin): \(name) has rate_limiting and rate_limit; give one")
     }
     let place = "\(name): \(first)"
-    guard case .object(let members) = value else {
-      throw UsageError("\(Self.origin): \(place) is not a JSON object")
-    }
-    for member in members.map(\.name) where !Self.rateLimitMembers.contains(member) {
-      let clause = Suggestion.clause(for: member, in: Self.rateLimitMembers)
-      throw UsageError("\(Self.origin): \(place) has an unknown member '\(member)'\(clause)")
-    }
+    try Self.refuse(
+      Self.members(value, place), besides: Self.rateLimitMembers, "\(place) has an unknown member")
     var limit = MessageRateLimit()
     var isEnabled = true
     try Self.read("enabled", in: value, place, &isEnabled)
