@@ -42,7 +42,11 @@ final class CredentialRefresh: FieldSource {
         for field in known[index].fields { fields.append(field.name, field.value) }
       }
       guard let command = settings.command else { return answer(.success(fields), completion) }
-      try run(command, fields, completion)
+      let question = ChildProcess.Command(line: command, timeout: timeout)
+      process = ChildProcess.start(question, on: loop) { [unowned self, fields] result in
+        process = nil
+        answer(Self.result(result, after: fields), completion)
+      }
     } catch { answer(.failure(error), completion) }
   }
 
@@ -95,25 +99,12 @@ final class CredentialRefresh: FieldSource {
     }
   }
 
-  private func run(
-    _ command: String, _ fields: HTTPHeaders, _ completion: @escaping Completion
-  ) throws(FieldSourceError) {
-    let question = ChildProcess.Command(line: command, timeout: timeout)
-    do throws(ChildProcess.Failure) {
-      process = try ChildProcess(loop: loop, command: question, at: loop.now) {
-        [unowned self] result, _ in
-        process = nil
-        completion(Self.result(result, after: fields))
-      }
-    } catch { throw Self.failed("\(error)") }
-  }
-
   private static func result(
     _ result: ChildProcess.Outcome, after fields: HTTPHeaders
   ) -> Result<HTTPHeaders, FieldSourceError> {
     Result { () throws(FieldSourceError) in
       guard case .success(let output) = result, output.status == 0 else {
-        throw failed(result.problem ?? "")
+        throw FieldSourceError("\(Flag.headerCommand.spelling): \(result.problem ?? "")")
       }
       var fields = fields
       for field in try Self.fields(output.bytes, Flag.headerCommand.spelling) {
@@ -121,10 +112,6 @@ final class CredentialRefresh: FieldSource {
       }
       return fields
     }
-  }
-
-  private static func failed(_ reason: String) -> FieldSourceError {
-    FieldSourceError("\(Flag.headerCommand.spelling): \(reason)")
   }
 
   private static func fields(

@@ -111,14 +111,8 @@ final class EventHook: LoopSource {
     let command = ChildProcess.Command(
       line: settings.command, environment: Self.environment(of: event, number: entry.number),
       input: event.line, outlet: .ourOutput, timeout: settings.timeout)
-    do throws(ChildProcess.Failure) {
-      processes[entry.number] = try ChildProcess(loop: loop, command: command, at: loop.now) {
-        [unowned self] result, _ in ended(entry, result)
-      }
-    } catch .busy(let reason) {
-      startLater(entry, because: reason)
-    } catch {
-      finish(entry, .failure(error))
+    processes[entry.number] = ChildProcess.start(command, on: loop) { [unowned self] in
+      ended(entry, $0)
     }
   }
 
@@ -150,7 +144,7 @@ final class EventHook: LoopSource {
       return
     }
     let text = "--exec: \(problem) (\(entry.item.event.subject))"
-    guard settings.onFailure == .stop else {
+    guard settings.stopsOnFailure else {
       handled += 1
       return diagnostics.warning(text)
     }

@@ -42,14 +42,7 @@ final class GapCommand {
       line: settings.command, input: Array((JSONWriter.text(line) + "\n").utf8),
       outputLimit: limit, outlet: onEvent == nil ? .ourErrors : .captured,
       timeout: settings.timeout)
-    do throws(ChildProcess.Failure) {
-      process = try ChildProcess(loop: loop, command: question, at: loop.now) {
-        [unowned self] result, _ in ended(result)
-      }
-    } catch {
-      counts.note(.failure(error))
-      warn("\(error)")
-    }
+    process = ChildProcess.start(question, on: loop) { [unowned self] in ended($0) }
   }
 
   /// Ends the command with the run.
@@ -104,4 +97,20 @@ final class GapCommand {
   private func warn(_ text: String) { diagnostics.warning("\(settings.option.spelling): \(text)") }
 
   var metrics: MetricFamily { counts.family(of: settings.option.name) }
+}
+
+extension ChildProcess {
+  /// Starts a command; if it cannot start, `completion` has the failure before the return.
+  static func start(
+    _ command: Command, on loop: EventLoop, completion: @escaping (Outcome) -> Void
+  ) -> ChildProcess? {
+    do throws(Failure) {
+      return try ChildProcess(loop: loop, command: command, at: loop.now) { result, _ in
+        completion(result)
+      }
+    } catch {
+      completion(.failure(error))
+      return nil
+    }
+  }
 }

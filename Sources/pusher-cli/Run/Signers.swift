@@ -42,16 +42,10 @@ final class CommandSigner: Signer {
     let number = nextProcess
     nextProcess += 1
     let question = ChildProcess.Command(line: command, environment: environment, timeout: timeout)
-    let finish = { (result: ChildProcess.Outcome) in
+    processes[number] = ChildProcess.start(question, on: loop) { [unowned self] result in
+      processes[number] = nil
       completion(Self.body(result).flatMap { Authorization.result(of: $0, to: request) })
     }
-    do throws(ChildProcess.Failure) {
-      processes[number] = try ChildProcess(loop: loop, command: question, at: loop.now) {
-        [unowned self] result, _ in
-        processes[number] = nil
-        finish(result)
-      }
-    } catch { finish(.failure(error)) }
   }
 
   func cancelAll() {

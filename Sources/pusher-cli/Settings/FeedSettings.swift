@@ -216,15 +216,11 @@ extension RunSettings {
 }
 
 struct HookSettings: Equatable, Sendable {
-  enum FailureRule: String, CaseIterable, Sendable {
-    case `continue`
-    case stop
-  }
-
   var command: String
   var jobs: Int
   var timeout: Duration?
-  var onFailure: FailureRule
+  /// A failed command ends the run.
+  var stopsOnFailure: Bool
   var prints: Bool
 }
 
@@ -247,8 +243,8 @@ enum HandlerSettings: Equatable, Sendable {
       self = .command(
         HookSettings(
           command: command, jobs: resolved[.execJobs].number,
-          timeout: resolved[.execTimeout].duration, onFailure: try resolved.choice(.execFail),
-          prints: resolved[.tee].isOn))
+          timeout: resolved[.execTimeout].duration,
+          stopsOnFailure: resolved[.execFail].word == "stop", prints: resolved[.tee].isOn))
     } else {
       return nil
     }

@@ -168,9 +168,8 @@ extension Flag {
       """)
 
   static let execFail = Flag(
-    "exec-fail", .choice(HookSettings.FailureRule.allCases.map(\.rawValue), "WHAT"),
-    needs: ["exec"], of: .printing, in: .receive,
-    default: HookSettings.FailureRule.continue.rawValue,
+    "exec-fail", .choice(["continue", "stop"], "WHAT"), needs: ["exec"], of: .printing,
+    in: .receive, default: "continue",
     summary: "continue or stop after a failed command",
     manual: """
       Choose what happens when a command of --exec fails: `continue` with a warning, or `stop` the run with
