@@ -160,41 +160,13 @@ struct BenchSeconds {
     var text = "second,sent,failed,delivered,lost,p50_ms,p99_ms,max_ms,connected,errors\n"
     for (second, row) in rows.enumerated() {
       let times = [row.p50, row.p99, row.largest].map { time in
-        time.map { BenchNumber.text($0.inSeconds * 1000) } ?? ""
+        time.map { Quantities.text($0.inSeconds * 1000) } ?? ""
       }
       let counts = [second, row.sent, row.failed, row.delivered, row.lost].map(String.init)
       let ends = [row.connected, row.errors].map(String.init)
       text += (counts + times + ends).joined(separator: ",") + "\n"
     }
     return text
-  }
-}
-
-/// Numbers for figures: at most three decimal places.
-enum BenchNumber {
-  static func text(_ value: Double, places: Int = 3) -> String {
-    guard value.isFinite, value.magnitude < 1e15 else { return value.isFinite ? "\(value)" : "0" }
-    var factor = 1.0
-    for _ in 0..<places { factor *= 10 }
-    let scaled = Int((value.magnitude * factor).rounded())
-    let sign = value < 0 && scaled > 0 ? "-" : ""
-    let (whole, rest) = scaled.quotientAndRemainder(dividingBy: Int(factor))
-    guard rest > 0 else { return "\(sign)\(whole)" }
-    var digits = String(rest + Int(factor)).dropFirst()
-    while digits.utf8.last == UInt8(ascii: "0") { digits = digits.dropLast() }
-    return "\(sign)\(whole).\(digits)"
-  }
-
-  /// Writes a whole number with commas between its thousands.
-  static func grouped(_ value: Int) -> String {
-    var groups: [String] = []
-    var rest = value.magnitude
-    while rest >= 1000 {
-      groups.append(String(String(rest % 1000 + 1000).dropFirst()))
-      rest /= 1000
-    }
-    groups.append(String(rest))
-    return (value < 0 ? "-" : "") + groups.reversed().joined(separator: ",")
   }
 }
 
@@ -259,14 +231,14 @@ struct DelayHistogram: Equatable {
     var text = "       Value     Percentile TotalCount 1/(1-Percentile)\n\n"
     for (value, seen) in steps {
       let share = Double(seen) / Double(max(count, 1))
-      let inverse = seen == count ? "" : " " + BenchNumber.text(1 / (1 - share), places: 2)
+      let inverse = seen == count ? "" : " " + Quantities.text(1 / (1 - share), places: 2)
       let cells = [
-        BenchNumber.text(value.inSeconds * 1000), BenchNumber.text(share, places: 12), "\(seen)",
+        Quantities.text(value.inSeconds * 1000), Quantities.text(share, places: 12), "\(seen)",
       ]
       text += cells.joined(separator: " ") + inverse + "\n"
     }
-    let mean = BenchNumber.text((mean ?? .zero).inSeconds * 1000)
-    let largest = BenchNumber.text(largest.inSeconds * 1000)
+    let mean = Quantities.text((mean ?? .zero).inSeconds * 1000)
+    let largest = Quantities.text(largest.inSeconds * 1000)
     text += "#[Mean    = \(mean), Max = \(largest)]\n#[Total count = \(count)]\n"
     return text
   }

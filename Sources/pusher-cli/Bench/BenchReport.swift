@@ -115,7 +115,7 @@ struct BenchReport {
       .init("interrupted", .bool(isInterrupted)), .init("bench_was_limit", .bool(wasLimit)),
     ]
     for figure in BenchFigure.all where figure.isMeasured(in: mode) {
-      let value = values[figure.name].map { JSONValue.number(BenchNumber.text($0)) }
+      let value = values[figure.name].map { JSONValue.number(Quantities.text($0)) }
       members.append(.init(figure.member, value ?? .null))
     }
     members.append(
@@ -136,8 +136,8 @@ struct BenchReport {
         .init(
           figure.member,
           .object(present: [
-            "before": .number(BenchNumber.text(before)), "now": .number(BenchNumber.text(now)),
-            "change_percent": percent.map { .number(BenchNumber.text($0, places: 1)) },
+            "before": .number(Quantities.text(before)), "now": .number(Quantities.text(now)),
+            "change_percent": percent.map { .number(Quantities.text($0, places: 1)) },
           ]))
       })
   }
@@ -203,12 +203,12 @@ extension BenchSettings {
     let plan = mode.sendsEvents
     return .object(present: [
       "subscribers": .integer(load.subscribers), "channels": .integer(load.channels),
-      "connections_per_second": .number(BenchNumber.text(load.connectionRate)),
-      "rate": plan ? .number(BenchNumber.text(load.rate)) : nil,
+      "connections_per_second": .number(Quantities.text(load.connectionRate)),
+      "rate": plan ? .number(Quantities.text(load.rate)) : nil,
       "batch": mode == .fanout ? .integer(load.batch) : nil,
       "size": plan && mode != .presence ? .integer(load.size) : nil,
-      "seconds": plan ? .number(BenchNumber.text(load.time.inSeconds)) : nil,
-      "ramp_seconds": plan ? .number(BenchNumber.text(load.ramp.inSeconds)) : nil,
+      "seconds": plan ? .number(Quantities.text(load.time.inSeconds)) : nil,
+      "ramp_seconds": plan ? .number(Quantities.text(load.ramp.inSeconds)) : nil,
     ])
   }
 }
@@ -286,7 +286,7 @@ extension BenchReport {
   }
 
   private static func count(_ count: Int, of all: Int) -> String {
-    "\(count == 0 ? "none" : BenchNumber.grouped(count)) of \(BenchNumber.grouped(all))"
+    "\(count == 0 ? "none" : Quantities.grouped(count)) of \(Quantities.grouped(all))"
   }
 }
 
@@ -339,12 +339,12 @@ struct BenchTable {
     let failed = count("failed") ?? 0
     add(
       "events",
-      "\(BenchNumber.grouped(sent)) sent"
-        + (failed > 0 ? ", \(BenchNumber.grouped(failed)) not accepted" : "")
+      "\(Quantities.grouped(sent)) sent"
+        + (failed > 0 ? ", \(Quantities.grouped(failed)) not accepted" : "")
         + perSecond("events_per_second"))
     add(
       "deliveries",
-      "\(BenchNumber.grouped(count("delivered") ?? 0)) of \(BenchNumber.grouped(expected))"
+      "\(Quantities.grouped(count("delivered") ?? 0)) of \(Quantities.grouped(expected))"
         + perSecond("deliveries_per_second"))
     let lost = count("lost") ?? 0
     let by =
@@ -352,10 +352,10 @@ struct BenchTable {
       ? " (\(Self.share(lost, of: expected))) by \(count("losing_subscribers") ?? 0) subscribers, "
         + "at most \(count("most_lost") ?? 0) each"
       : ""
-    add("lost", BenchNumber.grouped(lost) + by)
+    add("lost", Quantities.grouped(lost) + by)
     for (name, figure) in [
       ("doubled", "doubled"), ("out of order", "out_of_order"), ("wrong", "wrong"),
-    ] { add(name, BenchNumber.grouped(count(figure) ?? 0)) }
+    ] { add(name, Quantities.grouped(count(figure) ?? 0)) }
     addTimes("delay", "", ["p50", "p90", "p99", "p99.9", "max"])
     addTimes("sent late", "late_")
   }
@@ -364,7 +364,7 @@ struct BenchTable {
     let all = (count("connected") ?? 0) + (count("unconnected") ?? 0)
     add(
       "subscribers",
-      "\(BenchNumber.grouped(count("connected") ?? 0)) of \(BenchNumber.grouped(all))"
+      "\(Quantities.grouped(count("connected") ?? 0)) of \(Quantities.grouped(all))"
         + perSecond("connects_per_second"))
     for step in BenchFigure.steps { addTimes(step, step + "_") }
     addTimes("back after", "back_")
@@ -387,7 +387,7 @@ struct BenchTable {
 
   private mutating func addOwnCost() {
     guard let cpu = report.values["cpu"] else { return }
-    let share = BenchNumber.text(cpu, places: 0)
+    let share = Quantities.text(cpu, places: 0)
     let memory = count("memory_per_socket").map { ", \(($0 + 512) / 1024) KiB a socket" } ?? ""
     add("bench itself", "\(share) % of a core\(memory)")
     guard report.wasLimit else { return }
@@ -403,7 +403,7 @@ struct BenchTable {
     lines += ["", Self.row("compared", ["before", "now", "change"])]
     for (figure, before, now, percent) in report.changes(since: baseline)
     where isWhole || Self.compared.contains(where: figure.name.isSame) {
-      let change = percent.map { ($0 > 0 ? "+" : "") + BenchNumber.text($0, places: 1) + " %" }
+      let change = percent.map { ($0 > 0 ? "+" : "") + Quantities.text($0, places: 1) + " %" }
       let cells = [before, now].map { Self.shown($0, figure.unit) }
       lines.append(Self.row(figure.name, cells + [change ?? "new"]))
     }
@@ -415,7 +415,7 @@ struct BenchTable {
 
   private func perSecond(_ name: String) -> String {
     guard let rate = report.values[name] else { return "" }
-    return ", \(BenchNumber.grouped(Int(rate.rounded()))) a second"
+    return ", \(Quantities.grouped(Int(rate.rounded()))) a second"
   }
 
   /// - Parameter prefix: Of the figures' names, which are the labels without points.
@@ -430,21 +430,21 @@ struct BenchTable {
 
   private static func share(_ count: Int, of all: Int) -> String {
     guard all > 0 else { return "none expected" }
-    return BenchNumber.text(Double(count) / Double(all) * 100, places: 3) + " %"
+    return Quantities.text(Double(count) / Double(all) * 100, places: 3) + " %"
   }
 
   /// Writes milliseconds with three digits, in the unit that suits them.
   static func time(_ milliseconds: Double) -> String {
-    if milliseconds >= 10_000 { return BenchNumber.text(milliseconds / 1000, places: 1) + " s" }
-    if milliseconds >= 1000 { return BenchNumber.text(milliseconds / 1000, places: 2) + " s" }
+    if milliseconds >= 10_000 { return Quantities.text(milliseconds / 1000, places: 1) + " s" }
+    if milliseconds >= 1000 { return Quantities.text(milliseconds / 1000, places: 2) + " s" }
     let places = milliseconds >= 100 ? 0 : milliseconds >= 10 ? 1 : milliseconds >= 1 ? 2 : 3
-    return BenchNumber.text(milliseconds, places: places) + " ms"
+    return Quantities.text(milliseconds, places: places) + " ms"
   }
 
   static func shown(_ value: Double, _ unit: BenchFigure.Unit) -> String {
     switch unit {
-    case .count, .rate: BenchNumber.grouped(Int(max(min(value.rounded(), 1e15), -1e15)))
-    case .percent: BenchNumber.text(value, places: 1) + " %"
+    case .count, .rate: Quantities.grouped(Int(max(min(value.rounded(), 1e15), -1e15)))
+    case .percent: Quantities.text(value, places: 1) + " %"
     case .bytes: "\(Int(max(min(value, 1e15), 0)) / 1024) KiB"
     case .time: time(value)
     }

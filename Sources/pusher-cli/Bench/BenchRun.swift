@@ -198,7 +198,7 @@ final class BenchRun {
     let latest = ledger.seconds.latest
     let p99 = latest.p99.map { ", p99 \(BenchTable.time($0.inSeconds * 1000))" } ?? ""
     let elapsed = begin.duration(to: loop.now).inSeconds
-    return "\(BenchNumber.text(elapsed, places: 0)) s: \(ledger.figures.sent) events sent, "
+    return "\(Quantities.text(elapsed, places: 0)) s: \(ledger.figures.sent) events sent, "
       + "\(latest.delivered) deliveries this second\(p99), "
       + "\(max(deliveries - ledger.account.delivered, 0)) not there yet, \(sockets)"
   }

@@ -163,7 +163,7 @@ struct DelayImage {
       report.values[name].map { "\(name) \(BenchTable.time($0))" }
     }
     let counts = ["sent", "delivered", "lost"].compactMap { name in
-      report.values[name].map { "\(BenchNumber.grouped(Int($0))) \(name)" }
+      report.values[name].map { "\(Quantities.grouped(Int($0))) \(name)" }
     }
     let each = grouped.width > 1 ? ["each point is the worst second of \(grouped.width)"] : []
     return (delays + counts + each).joined(separator: ", ")
@@ -272,7 +272,7 @@ struct DelayImage {
     max(delay.inSeconds * 1000, shortest)
   }
 
-  private static func number(_ value: Double) -> String { BenchNumber.text(value, places: 1) }
+  private static func number(_ value: Double) -> String { Quantities.text(value, places: 1) }
 
   // MARK: Data
 

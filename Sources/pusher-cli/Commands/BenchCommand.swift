@@ -78,7 +78,7 @@ extension BenchSettings: RunnableSettings {
     let perSender = load.rate / Double(load.channels)
     if mode == .client, perSender > Double(BenchLoad.clientEventLimit) {
       diagnostics.warning(
-        "each channel's sender sends \(BenchNumber.text(perSender)) client events a second; Pusher "
+        "each channel's sender sends \(Quantities.text(perSender)) client events a second; Pusher "
           + "passes on \(BenchLoad.clientEventLimit): raise --channels or lower --rate")
     }
     if let warning = LocalPorts.current?.warning(for: load.subscribers) {
@@ -153,8 +153,8 @@ extension BenchSettings: RunnableSettings {
 
   /// The load in words, with the number of messages.
   var words: String {
-    let most = goal == nil ? "" : ", later up to \(BenchNumber.grouped(BenchLoad.subscriberLimit))"
-    let sockets = "\(BenchNumber.grouped(load.subscribers)) connections\(most)"
+    let most = goal == nil ? "" : ", later up to \(Quantities.grouped(BenchLoad.subscriberLimit))"
+    let sockets = "\(Quantities.grouped(load.subscribers)) connections\(most)"
     guard mode.sendsEvents else {
       return mode == .storm ? "\(sockets), each made twice" : sockets
     }
@@ -162,8 +162,8 @@ extension BenchSettings: RunnableSettings {
     let events = plan.eventCount
     let receivers = load.subscribers / load.channels - (mode == .client ? 1 : 0)
     let (deliveries, isHuge) = events.multipliedReportingOverflow(by: max(receivers, 1))
-    let count = isHuge ? "more than 10^18" : BenchNumber.grouped(deliveries)
-    return "\(sockets), \(BenchNumber.grouped(events)) events in \(load.time.inWords), "
+    let count = isHuge ? "more than 10^18" : Quantities.grouped(deliveries)
+    return "\(sockets), \(Quantities.grouped(events)) events in \(load.time.inWords), "
       + "about \(count) messages to subscribers"
   }
 

@@ -13,10 +13,7 @@ extension ServeSettings: RunnableSettings {
     makeRoom(diagnostics)
     // Check first: a new descriptor could get the number of standard output.
     let descriptor = OutputDescriptor()
-    if logsEvents, descriptor == nil {
-      diagnostics.error("cannot print events: standard output is closed")
-      return .output
-    }
+    if logsEvents, descriptor == nil { return diagnostics.cannotPrintToClosed(" events") }
     return diagnostics.outcome {
       var settings = self
       settings.console.page = try page(diagnostics)

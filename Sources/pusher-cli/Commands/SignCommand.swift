@@ -6,23 +6,22 @@ extension SignSettings: RunnableSettings {
     if case .request(let method, let target, let body) = subject {
       let bytes = body.map { Array($0.utf8) }
       let now = SystemClock.wall().secondsSince1970
-      return task == .sign
+      return command == .sign
         ? print(signed(method, target, bytes, at: timestamp ?? now), diagnostics)
         : verdict(verified(method, target, bytes, at: now), diagnostics)
     }
-    let (text, signature, answer) = claim
-    switch task {
-    case .authorize: return print(answer, diagnostics)
+    let (text, right, answer) = claim
+    switch command {
+    case .auth: return print(answer, diagnostics)
     case .sign:
       let signed: [JSONValue.Member] = [
-        .init("string_to_sign", .string(text)), .init("signature", .string(signature)),
+        .init("string_to_sign", .string(text)), .init("signature", .string(right)),
       ]
       return print(.object(signed + (answer.members ?? [])), diagnostics)
-    case .verify(let given):
+    default:
       // A whole token, `key:signature`, is accepted too.
-      let hex = given?.split(separator: ":").last.map(String.init) ?? ""
-      let isValid = Digest.equalInConstantTime(
-        Array(hex.lowercased().utf8), Array(signature.utf8))
+      let hex = signature?.split(separator: ":").last.map(String.init) ?? ""
+      let isValid = Digest.equalInConstantTime(Array(hex.lowercased().utf8), Array(right.utf8))
       return verdict(["valid": .bool(isValid), "string_to_sign": .string(text)], diagnostics)
     }
   }

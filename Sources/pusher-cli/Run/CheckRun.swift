@@ -221,12 +221,8 @@ final class CheckRun: SocketStreamDelegate {
   }
 
   private func secure(_ route: Route) throws(CheckFailure) -> String {
-    let tls: TLSContext
-    do throws(TLSError) {
-      tls = try TLSContext.client(connection.tls, environment: connection.trust)
-    } catch {
-      throw CheckFailure(
-        expected: "certificates to trust", came: "\(error)", cause: Cause(starting: error))
+    let tls = try CheckFailure.starting("certificates to trust") {
+      try TLSContext.client(connection.tls, environment: connection.trust)
     }
     switch open(route, tls: tls, within: connection.connectTimeout) {
     case .success(let opened):
@@ -269,13 +265,10 @@ final class CheckRun: SocketStreamDelegate {
     to call: APIRequest, of access: APIAccess, _ expected: String
   ) throws(CheckFailure) -> (status: Int, body: String, skew: String?) {
     let client = access.client
-    let outcome: APIOutcome
-    do {
+    let outcome = try CheckFailure.starting(expected) {
       let calls = try access.calls(on: loop)
-      outcome = try calls.answer(to: client.request(call), of: client, on: loop, run: loop.run)
-      calls.close()
-    } catch {
-      throw CheckFailure(expected: expected, came: "\(error)", cause: Cause(starting: error))
+      defer { calls.close() }
+      return try calls.answer(to: client.request(call), of: client, on: loop, run: loop.run)
     }
     let (answer, head): (APIAnswer, HTTPResponseHead)
     switch outcome {
@@ -372,8 +365,8 @@ final class CheckRun: SocketStreamDelegate {
       let time = start.duration(to: arrival)
       if let warning = Self.warning(after: time) { diagnostics.warning(warning) }
       report.pass(
-        "round trip", channel.map { "on \($0)" }, after: time,
-        advice: plan.app.advice(afterSuccessOn: channel))
+        "round trip", time.inMilliseconds + (channel.map { " on \($0)" } ?? ""), after: time,
+        showsTime: false, advice: plan.app.advice(afterSuccessOn: channel))
     } catch {
       var failure = error
       failure.advice += plan.app.adviceAfterFailure
@@ -385,12 +378,9 @@ final class CheckRun: SocketStreamDelegate {
     _ event: CheckEvent, encryptedWith key: EncryptionMasterKey?, _ access: APIAccess
   ) throws(CheckFailure) {
     let expected = "HTTP 200 for an event to \(access.connection.host)"
-    let call: APIRequest
-    do {
-      call = try TriggerRequest(name: CheckEvent.name, channels: [event.channel], data: event.data)
+    let call = try CheckFailure.starting(expected) {
+      try TriggerRequest(name: CheckEvent.name, channels: [event.channel], data: event.data)
         .encrypted(with: key).request(appID: access.appID)
-    } catch {
-      throw CheckFailure(expected: expected, came: "\(error)", cause: .settings)
     }
     _ = try answer(to: call, of: access, expected)
   }
@@ -428,6 +418,17 @@ final class CheckRun: SocketStreamDelegate {
 }
 
 extension CheckFailure {
+  /// Returns the value of `body`, or throws what failed on this machine before the first byte.
+  static func starting<Value>(
+    _ expected: String, _ body: () throws -> Value
+  ) throws(CheckFailure) -> Value {
+    do {
+      return try body()
+    } catch {
+      throw CheckFailure(expected: expected, came: "\(error)", cause: Cause(starting: error))
+    }
+  }
+
   /// Makes the failure for a loss, after a second look at the port.
   init(
     _ expected: String, _ loss: ConnectionLoss, code: Int?, _ settings: SubscribeSettings,
@@ -486,11 +487,7 @@ private final class CheckConversation {
 
   func upgrade() throws(CheckFailure) -> String {
     let expected = "101 from \(settings.connection.host) for the upgrade to WebSocket"
-    do {
-      try start()
-    } catch {
-      throw CheckFailure(expected: expected, came: "\(error)", cause: Cause(starting: error))
-    }
+    try CheckFailure.starting(expected) { try start() }
     try wait(for: expected) { self.isUpgraded && (self.loss == nil || self.hasEndedLater) }
     return "101, the server speaks WebSocket"
   }
@@ -761,26 +758,26 @@ private final class CheckReport {
 
   var status: ExitStatus { printStatus == .success ? failure ?? .success : printStatus }
 
-  func pass(_ stage: String, _ detail: String, after time: Duration? = nil) {
-    add(stage, "ok", "ok: ", detail, after: time)
-  }
-
-  /// An event came back after `time`; `advice` says what to look at in the app.
-  func pass(_ stage: String, _ place: String?, after time: Duration, advice: [String]) {
-    let detail = [time.inMilliseconds, place].compactMap(\.self).joined(separator: " ")
-    add(stage, "ok", "ok: ", detail, after: time, showsTime: false, advice: advice)
+  /// - Parameters:
+  ///   - showsTime: False if the detail has the time.
+  ///   - advice: Says what to look at in the app.
+  func pass(
+    _ stage: String, _ detail: String, after time: Duration? = nil, showsTime: Bool = true,
+    advice: [String]? = nil
+  ) {
+    add(stage, "ok", detail, after: time, showsTime: showsTime, advice: advice)
   }
 
   /// An earlier stage failed, or a requirement is missing.
-  func skip(_ stage: String, _ reason: String) { add(stage, "not tried", "not tried: ", reason) }
+  func skip(_ stage: String, _ reason: String) { add(stage, "not tried", reason) }
 
   func fail(_ stage: String, _ problem: CheckFailure, after time: Duration) {
     failure = failure ?? problem.cause.status
-    add(stage, "failed", "FAILED: ", problem.came, after: time, problem, advice: problem.advice)
+    add(stage, "failed", problem.came, after: time, problem, advice: problem.advice)
   }
 
   private func add(
-    _ stage: String, _ result: String, _ mark: String, _ detail: String,
+    _ stage: String, _ result: String, _ detail: String,
     after time: Duration? = nil, showsTime: Bool = true, _ problem: CheckFailure? = nil,
     advice: [String]? = nil
   ) {
@@ -803,7 +800,8 @@ private final class CheckReport {
     let causes = problem.map { ["expected: \($0.expected)", "at fault: \($0.fault)"] } ?? []
     let details = (causes + (advice ?? [])).map { indent + Diagnostics.escaped($0) + "\n" }
     printStatus = diagnostics.print(
-      head + Diagnostics.escaped(mark + detail + suffix) + "\n" + details.joined())
+      head + Diagnostics.escaped("\(problem == nil ? result : "FAILED"): \(detail)\(suffix)") + "\n"
+        + details.joined())
   }
 }
 

@@ -247,12 +247,5 @@ class Lifecycle {
 
 extension Duration {
   /// Seconds with at most three decimals, as a JSON number.
-  var secondsText: String {
-    let milliseconds = (wholeNanoseconds + 500_000) / 1_000_000
-    let fraction = String(milliseconds % 1000 + 1000).dropFirst()
-    var text = "\(milliseconds / 1000).\(fraction)"
-    while text.hasSuffix("0") { text.removeLast() }
-    if text.hasSuffix(".") { text.removeLast() }
-    return text
-  }
+  var secondsText: String { Quantities.text(inSeconds) }
 }

@@ -417,9 +417,7 @@ final class PrintingRun {
     diagnostics.outcome {
       switch try output(settings, diagnostics) {
       case .success(let descriptor?): return try body(EventLoop(), descriptor)
-      case .success(nil):
-        diagnostics.error("cannot print events: standard output is closed")
-        return .output
+      case .success(nil): return diagnostics.cannotPrintToClosed(" events")
       case .failure(let fault):
         return diagnostics.cannotPrint(fault.reason, to: settings?.run.outputFile)
       }

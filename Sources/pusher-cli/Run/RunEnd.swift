@@ -507,11 +507,18 @@ extension Diagnostics {
     return .output
   }
 
+  /// - Parameter what: What would be printed, such as ` events`.
+  func cannotPrintToClosed(_ what: String = "") -> ExitStatus {
+    error("cannot print\(what): standard output is closed")
+    return .output
+  }
+
   /// Writes all of `text` to standard output; returns `status` unless the write failed.
   func print(_ text: String, _ status: ExitStatus = .success) -> ExitStatus {
     let bytes = StandardDescriptors.isTerminal(1) ? TerminalText.safe(text) : Array(text.utf8)
     let fault = Signals.endingAtOnce { SystemCalls.writeWhole(bytes, to: 1, waits: true) }
     guard let fault else { return status }
+    if fault == .badDescriptor { return cannotPrintToClosed() }
     return outcome(of: fault == .brokenPipe ? .readerGone : .system(fault))
   }
 }

@@ -75,9 +75,7 @@ struct SecondLook {
   /// Notice for a server that speaks TLS after an attempt with plain HTTP.
   var otherProtocol: String { " (it speaks TLS: \(advice.secure))" }
 
-  private var place: String {
-    "\(route.host.contains(":") ? "[\(route.host)]" : route.host):\(route.port)"
-  }
+  private var place: String { ListenSettings.place(route.host, route.port) }
 }
 
 extension ConnectionSettings {

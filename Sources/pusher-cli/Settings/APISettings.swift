@@ -40,7 +40,9 @@ struct TriggerSettings: CommandSettings {
     socketID = try resolved.socketID()
     info = try resolved.info()
     batchSize = resolved[.batch].number
-    rate = try Self.rate(resolved)
+    rate = try resolved[.rate].text.map { text throws(UsageError) in
+      try Quantities.rate(text, from: .leastNonzeroMagnitude)
+    }
     speed = try Self.speed(resolved)
     isDryRun = resolved[.dryRun].isOn
     access = try APIAccess(&resolved)
@@ -57,8 +59,7 @@ struct TriggerSettings: CommandSettings {
       }
       payload = .event(event ?? "", data: try Self.data(&resolved))
     }
-    encryptionKey = try resolved.encryptionKey(
-      for: channels.first { ChannelKind(channelName: $0) == .encrypted }, orIfThere: readsLines)
+    encryptionKey = try resolved.encryptionKey(for: channels, orIfThere: readsLines)
     common = CommonSettings(resolved)
   }
 
@@ -73,14 +74,6 @@ struct TriggerSettings: CommandSettings {
   static func clientEventWarning(_ event: String) -> String {
     "'\(event)' is sent as a server event; to send client events (Laravel's whispers), use "
       + "'pusher-cli subscribe --stdin'"
-  }
-
-  private static func rate(_ resolved: Resolved) throws(UsageError) -> Double? {
-    guard let text = resolved[.rate].text else { return nil }
-    guard let rate = Quantities.rate(text), rate > 0, rate <= 1_000_000 else {
-      throw UsageError("--rate: '\(text)' is not a number of events a second, such as 50 or 0.5")
-    }
-    return rate
   }
 
   private static func speed(_ resolved: Resolved) throws(UsageError) -> Double? {

@@ -55,7 +55,7 @@ struct BenchSettings: CommandSettings {
     if case .secret(_, _, let key?) = subscription.authorization {
       encryptionKey = key
     } else if mode == .fanout, ChannelKind(channelName: name) == .encrypted {
-      encryptionKey = try resolved.encryptionKey(for: channels[0])
+      encryptionKey = try resolved.encryptionKey(for: channels)
     }
     try checkFiles()
     if mode == .presence {
@@ -214,7 +214,7 @@ struct BenchLoad: Equatable, Sendable {
     }
     subscribers = arguments[.subscribers].number
     channels = arguments[.channelCount].number
-    rate = try Self.rate(arguments[.benchRate].word)
+    rate = try Quantities.rate(arguments[.benchRate].word, from: 0.01)
     batch = arguments[.benchBatch].number
     size = arguments[.dataSize].number
     time = arguments[.benchTime].time
@@ -235,13 +235,6 @@ struct BenchLoad: Equatable, Sendable {
         "--size: the data of a client event has at most \(ClientEvent.maximumDataLength) bytes")
     }
     if mode.sendsEvents { try checkEvents() }
-  }
-
-  static func rate(_ text: String) throws(UsageError) -> Double {
-    guard let rate = Quantities.rate(text), rate >= 0.01, rate <= 1_000_000 else {
-      throw UsageError("--rate: '\(text)' is not a number of events a second, such as 50 or 0.5")
-    }
-    return rate
   }
 
   /// Number of events of the plan, rounded up; infinite for absurd values.

@@ -47,7 +47,7 @@ struct ListenSettings: Equatable, Sendable {
   func place(_ port: UInt16) -> String { Self.place(host, port) }
   func reachablePlace(_ port: UInt16) -> String { Self.place(reachable, port) }
 
-  private static func place(_ host: String, _ port: UInt16) -> String {
+  static func place(_ host: String, _ port: UInt16) -> String {
     "\(host.contains(":") ? "[\(host)]" : host):\(port)"
   }
 

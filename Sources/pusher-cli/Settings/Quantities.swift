@@ -57,6 +57,32 @@ enum Quantities {
     TerminalText.words(count, of: thing)
   }
 
+  /// Writes a number with at most `places` decimal places.
+  static func text(_ value: Double, places: Int = 3) -> String {
+    guard value.isFinite, value.magnitude < 1e15 else { return value.isFinite ? "\(value)" : "0" }
+    var factor = 1.0
+    for _ in 0..<places { factor *= 10 }
+    let scaled = Int((value.magnitude * factor).rounded())
+    let sign = value < 0 && scaled > 0 ? "-" : ""
+    let (whole, rest) = scaled.quotientAndRemainder(dividingBy: Int(factor))
+    guard rest > 0 else { return "\(sign)\(whole)" }
+    var digits = String(rest + Int(factor)).dropFirst()
+    while digits.utf8.last == UInt8(ascii: "0") { digits = digits.dropLast() }
+    return "\(sign)\(whole).\(digits)"
+  }
+
+  /// Writes a whole number with commas between its thousands.
+  static func grouped(_ value: Int) -> String {
+    var groups: [String] = []
+    var rest = value.magnitude
+    while rest >= 1000 {
+      groups.append(String(String(rest % 1000 + 1000).dropFirst()))
+      rest /= 1000
+    }
+    groups.append(String(rest))
+    return (value < 0 ? "-" : "") + groups.reversed().joined(separator: ",")
+  }
+
   static func integer(_ text: String) -> Int? {
     text.utf8.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) } ? Int(text) : nil
   }
@@ -66,10 +92,14 @@ enum Quantities {
     text.utf8.allSatisfy { (0x30...0x39).contains($0) || $0 == 0x2E } ? Double(text) : nil
   }
 
-  /// Parses a number of events a second: `50`, `0.5` or `50/s`.
-  static func rate(_ text: String) -> Double? {
-    guard text.ends(with: "/s") else { return decimal(text) }
-    return decimal(String(decoding: text.utf8.dropLast(2), as: UTF8.self))
+  /// Parses the number of events a second of `--rate`: `50`, `0.5` or `50/s`.
+  static func rate(_ text: String, from least: Double) throws(UsageError) -> Double {
+    let number =
+      text.ends(with: "/s") ? String(decoding: text.utf8.dropLast(2), as: UTF8.self) : text
+    guard let rate = decimal(number), rate >= least, rate <= 1_000_000 else {
+      throw UsageError("--rate: '\(text)' is not a number of events a second, such as 50 or 0.5")
+    }
+    return rate
   }
 
   /// Returns `number × unit` for up to nine decimal places; `nil` if malformed or too large.

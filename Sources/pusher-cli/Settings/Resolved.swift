@@ -302,12 +302,13 @@ struct Resolved: Sendable {
       "\(channel) is encrypted: give --encryption-key-file or \(encryptionKeyVariable)")
   }
 
-  /// Reads the master key from the option's file or the variable; `nil` if no channel needs it.
+  /// Reads the master key from the option's file or the variable; `nil` if no channel is encrypted.
   ///
   /// - Parameter isWelcome: Uses the variable also if no channel needs the key.
   mutating func encryptionKey(
-    for channel: String?, orIfThere isWelcome: Bool = false
+    for channels: [String], orIfThere isWelcome: Bool = false
   ) throws(UsageError) -> EncryptionMasterKey? {
+    let channel = channels.first { ChannelKind(channelName: $0) == .encrypted }
     let path = self[.encryptionKeyFile].text
     let variable = [namedFile, environment, fallbackFile].lazy.compactMap {
       $0?.first(Self.encryptionKeyVariable)

@@ -273,7 +273,7 @@ struct ServeSettings: CommandSettings {
     for text in resolved[.webhook].texts {
       app.webhooks.append(try Application.webhook(text, "--webhook"))
     }
-    app.masterKey = try resolved.encryptionKey(for: nil, orIfThere: true)
+    app.masterKey = try resolved.encryptionKey(for: [], orIfThere: true)
     return app
   }
 

@@ -10,18 +10,13 @@ struct SignSettings: CommandSettings {
     case webhook(body: String)
   }
 
-  enum Task: Equatable, Sendable {
-    /// Prints the answer of an authorisation endpoint.
-    case authorize
-    case sign
-    /// Compares with a signature; `nil` for a request, which carries its own.
-    case verify(String?)
-  }
-
   var key: String
   var secret: Secret
   var subject: Subject
-  var task: Task
+  /// `auth`, `sign` or `verify`.
+  let command: Command
+  /// The signature to verify; `nil` for a request, which carries its own.
+  var signature: String?
   /// Derives the key of an encrypted channel.
   var encryptionKey: EncryptionMasterKey?
   /// Seconds since 1970, for a request; `nil` for now.
@@ -31,12 +26,11 @@ struct SignSettings: CommandSettings {
   static let bodyLimit = 16 << 20
 
   init(_ resolved: inout Resolved) throws(UsageError) {
+    command = resolved.command
     var words = resolved.operands[...]
-    switch resolved.command {
-    case .auth:
-      task = .authorize
+    if command == .auth {
       subject = try Self.claim(words.popFirst(), &resolved)
-    default:
+    } else {
       guard let kind = words.popFirst() else {
         throw UsageError(
           "nothing to \(resolved.command.rawValue): give one of \(Self.kinds.joined(separator: ", "))",
@@ -49,16 +43,16 @@ struct SignSettings: CommandSettings {
       }
       try Self.refuseUnused(resolved, kind)
       subject = try Self.subject(kind, &words, &resolved)
-      task = resolved.command == .sign ? .sign : .verify(try Self.signature(kind, resolved))
+      if command == .verify { signature = try Self.signature(kind, resolved) }
     }
     if let extra = words.first {
       throw UsageError("one argument too many: '\(extra)'", helpFor: resolved.command)
     }
     timestamp = resolved[.timestamp].integer.map(Int64.init)
-    if case .channel(let name, _, _) = subject, task == .authorize,
+    if case .channel(let name, _, _) = subject, command == .auth,
       ChannelKind(channelName: name) == .encrypted
     {
-      encryptionKey = try resolved.encryptionKey(for: name)
+      encryptionKey = try resolved.encryptionKey(for: [name])
     }
     (key, secret) = try resolved.signer(resolved.app(.api))
     common = CommonSettings(resolved)

@@ -162,9 +162,8 @@ enum ChannelAuthorization: Equatable, Sendable {
             + "--auth-endpoint or --auth-command")
       }
       let member = try PresenceMember(&resolved)
-      let encrypted = channels.first { ChannelKind(channelName: $0) == .encrypted }
       self = .secret(
-        secret, member, try resolved.encryptionKey(for: encrypted, orIfThere: mayGrow))
+        secret, member, try resolved.encryptionKey(for: channels, orIfThere: mayGrow))
     }
   }
 }
@@ -305,8 +304,7 @@ struct RoundTripSettings: Equatable, Sendable {
   fileprivate init(_ resolved: inout Resolved) throws(UsageError) {
     var known: Set<String> = []
     channels = resolved.operands.filter { known.insert($0).inserted }
-    let encrypted = channels.first { ChannelKind(channelName: $0) == .encrypted }
-    encryptionKey = try resolved.encryptionKey(for: encrypted)
+    encryptionKey = try resolved.encryptionKey(for: channels)
     app = BroadcastingApp(resolved)
     for channel in channels where ChannelName.isCache(channel) {
       resolved.warn("--publish: '\(channel)' keeps the event of check for later subscribers")

@@ -115,7 +115,7 @@ struct BenchNumberTests {
     (Double.nan, "0"),
   ])
   func `a number has three decimal places at most`(value: Double, text: String) {
-    #expect(BenchNumber.text(value) == text)
+    #expect(Quantities.text(value) == text)
   }
 
   @Test(arguments: [
@@ -123,6 +123,6 @@ struct BenchNumberTests {
     (Int.min, "-9,223,372,036,854,775,808"),
   ])
   func `thousands are grouped`(value: Int, text: String) {
-    #expect(BenchNumber.grouped(value) == text)
+    #expect(Quantities.grouped(value) == text)
   }
 }
