@@ -16,7 +16,8 @@ struct ListenSettings: Equatable, Sendable {
   /// Parses `HOST:PORT`, `[IPV6]:PORT` or `:PORT`; the last listens on this machine only.
   init(parsing text: String, of flag: Flag = .listen, example: Int = 6001) throws(UsageError) {
     let fault = UsageError(
-      "\(flag.spelling): '\(text)' is not of the form HOST:PORT, such as 127.0.0.1:\(example)")
+      "\(flag.spelling): '\(Disclosure.address.shown(text))' is not of the form HOST:PORT, "
+        + "such as 127.0.0.1:\(example)")
     guard let colon = text.utf8.lastIndex(of: UInt8(ascii: ":")) else { throw fault }
     let digits = String(text[text.index(after: colon)...])
     guard !digits.isEmpty, let port = Quantities.integer(digits).flatMap(UInt16.init(exactly:))

@@ -23,6 +23,7 @@ import Testing
       ["token=SESAME", "token=a=SESAME", "SESAME", "token:SESAME", "a SESAME=b", "=SESAME"]
         + ["a=@SESAME"]
     case .place: places
+    case .address: ["u:SESAME@host:1", "SESAME@:1", "SESAME@a@host", "u:a/SESAME@h:1"]
     case .program:
       ["curl -H SESAME", "TOKEN=SESAME cmd", "  a SESAME", "'SESAME'", "a\tSESAME", "a;SESAME"]
         + ["e\u{301}SESAME"]
@@ -59,7 +60,7 @@ import Testing
         "header", "auth-header", "forward-header", "auth-param", "header-command", "auth-command",
         "user-auth-command", "exec", "on-ready", "on-gap", "on-idle", "forward", "auth-endpoint",
         "user-auth-endpoint", "proxy", "redis", "webhook", "to", "url", "data", "user-info",
-        "signature", "api-url",
+        "signature", "api-url", "listen", "metrics",
       ])
     // A new row of these kinds must declare its disclosure.
     for flag in Flag.all where ["URL", "CMD", "HEADER", "K=V", "BODY"].contains(flag.metavariable) {
@@ -72,6 +73,7 @@ import Testing
     (.place, "u:p@host:1", "host:1"), (.place, "", ""), (.place, "@file", "@file"),
     (.place, "redis+sentinel://:p@a:1,b:2/name/0", "redis+sentinel://a:1,b:2"),
     (.place, "http://[::1]:8080/", "http://[::1]:8080"), (.place, "not a url", "…"),
+    (.address, "u:p@:6001", "…@:6001"), (.address, ":6001", ":6001"),
     (.field, "X-Token: a", "X-Token:…"), (.field, "@file", "@file"), (.field, "a", "…"),
     (.parameter, "k=v", "k=…"), (.program, "vault read x", "vault …"),
     (.program, "/usr/bin/true", "/usr/bin/true"), (.program, "A=b c", "…"), (.nothing, "x", "…"),

@@ -469,7 +469,8 @@ extension Flag {
       """)
 
   static let metrics = Flag(
-    "metrics", .text("ADDRESS"), of: Set<Command>.printing.union([.serve]), in: .voice,
+    "metrics", .text("ADDRESS"), shows: .address, of: Set<Command>.printing.union([.serve]),
+    in: .voice,
     summary: "serve Prometheus metrics at HOST:PORT",
     manual: """
       Serve metrics and the state of the run over HTTP at ADDRESS. ADDRESS is a host and a port, with a colon

@@ -301,6 +301,8 @@ enum Disclosure: Sendable {
   case parameter
   /// Scheme, host and port of a URL: user, password, path and query may be secret.
   case place
+  /// An address to listen at: what stands before an `@`, by mistake, may be secret.
+  case address
   /// The first word of a command line: the others may be tokens.
   case program
   case nothing
@@ -314,6 +316,8 @@ enum Disclosure: Sendable {
     case .field: return Self.name(in: text, before: ":")
     case .parameter: return Self.name(in: text, before: "=")
     case .place: return Self.place(in: text)
+    case .address:
+      return text.utf8.lastIndex(of: UInt8(ascii: "@")).map { Self.hidden + text[$0...] } ?? text
     case .program: return Self.program(in: text)
     case .nothing: return Self.hidden
     }

@@ -8,7 +8,8 @@ extension Flag {
   ]
 
   static let listen = Flag(
-    "listen", .text("ADDRESS"), of: [.serve], in: .serve, isCommon: true, default: "127.0.0.1:6001",
+    "listen", .text("ADDRESS"), shows: .address, of: [.serve], in: .serve, isCommon: true,
+    default: "127.0.0.1:6001",
     summary: "listen at HOST:PORT; port 0: any",
     manual: """
       Listen at ADDRESS, in the form `HOST:PORT`. The default host is 127.0.0.1; port 0 picks a free port.
@@ -23,7 +24,7 @@ extension Flag {
     manual: "With `serve`, listen at port N of 127.0.0.1, as `--listen :N` does.")
 
   static let webhookListen = Flag(
-    "listen", .text("ADDRESS"), of: [.webhook], in: .serve, isCommon: true,
+    "listen", .text("ADDRESS"), shows: .address, of: [.webhook], in: .serve, isCommon: true,
     default: "127.0.0.1:6002", summary: "listen at HOST:PORT; port 0: any",
     manual: "With `webhook`, listen at ADDRESS in the same form. The default is {default}.")
 
