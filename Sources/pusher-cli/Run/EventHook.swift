@@ -200,9 +200,7 @@ extension EventHook: EventHandling {
     let printedEnd = settings.prints ? output.end : 0
     queue.add((event, printedEnd), lane: event.lane, cost: event.cost)
   }
-}
 
-extension EventHook: Progress {
   var written: Int { handled }
   var end: Int { queue.count }
   var hasFailed: Bool { false }

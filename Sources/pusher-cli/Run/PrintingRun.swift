@@ -185,7 +185,7 @@ final class PrintingRun {
   }
 
   private func watchSignals(_ part: any RunPart) {
-    Signals.watchEach(loop) { [part] in
+    Signals.watch(loop, passesAll: true) { [part] in
       part.printStatus()
     } onHangUp: { [unowned self] in
       guard !isEnding else { return settings.run.outputFile != nil || record != nil }
@@ -415,39 +415,33 @@ final class PrintingRun {
     _ body: (EventLoop, OutputDescriptor) throws -> ExitStatus
   ) -> ExitStatus {
     diagnostics.outcome {
-      switch try output(settings, diagnostics) {
+      let path = settings?.run.outputFile
+      switch Result(catching: { () throws(FileFault) in try output(settings, diagnostics) }) {
       case .success(let descriptor?): return try body(EventLoop(), descriptor)
       case .success(nil): return diagnostics.cannotPrintToClosed(" events")
+      // No usage error: a service manager may retry.
+      case .failure(let fault) where fault.isOfDisk:
+        return diagnostics.cannotPrint(fault.reason, to: path)
       case .failure(let fault):
-        return diagnostics.cannotPrint(fault.reason, to: settings?.run.outputFile)
+        throw UsageError("--output-file: cannot write '\(path ?? "")': \(fault.reason)")
       }
     }
   }
 
   /// Opens the file of `--output-file`, or standard output; `nil` if that is closed.
-  ///
-  /// A disk's failure is no usage error, and is returned: a service manager may retry.
   private static func output(
     _ settings: FeedSettings?, _ diagnostics: Diagnostics
-  ) throws(UsageError) -> Result<OutputDescriptor?, FileFault> {
-    guard let settings, let path = settings.run.outputFile else {
-      return .success(OutputDescriptor())
+  ) throws(FileFault) -> OutputDescriptor? {
+    guard let settings, let path = settings.run.outputFile else { return OutputDescriptor() }
+    let terminator = settings.printing.form.terminator
+    guard let pattern = settings.run.filePattern else {
+      return OutputDescriptor(
+        try OutputFile(path, terminator: terminator, warn: diagnostics.warning))
     }
-    do throws(FileFault) {
-      let terminator = settings.printing.form.terminator
-      if let pattern = settings.run.filePattern {
-        let files = try NamedFiles(
-          pattern, terminator: terminator, isSynchronized: settings.run.syncInterval != nil,
-          warn: { diagnostics.warning($0) })
-        return .success(OutputDescriptor(files))
-      }
-      let file = try OutputFile(
-        path, terminator: terminator, warn: { diagnostics.warning($0) })
-      return .success(OutputDescriptor(file))
-    } catch {
-      guard !error.isOfDisk else { return .failure(error) }
-      throw UsageError("--output-file: cannot write '\(path)': \(error.reason)")
-    }
+    return OutputDescriptor(
+      try NamedFiles(
+        pattern, terminator: terminator, isSynchronized: settings.run.syncInterval != nil,
+        warn: diagnostics.warning))
   }
 }
 

@@ -493,7 +493,7 @@ extension Diagnostics {
 
   /// Reports a failed output; ends the program by SIGPIPE if the reader is gone.
   func outcome(of failure: OutputQueue.Failure) -> ExitStatus {
-    if failure == .readerGone { Signals.dieOfBrokenPipe() }
+    if failure == .readerGone { Signals.die(of: Signals.brokenPipe) }
     return cannotPrint(failure.reason)
   }
 

@@ -53,28 +53,21 @@ final class Signals: LoopSource {
     for number in Self.asking { Self.watch(number) }
   }
 
-  /// Watches on `loop` and ignores broken pipes; a second signal ends the process.
+  /// Watches on `loop`, and lets writes to a pipe without a reader fail.
+  ///
+  /// - Parameter passesAll: Passes the second signal on too, instead of ending the process.
   static func watch(
-    _ loop: EventLoop, onQuestion: @escaping () -> Void,
+    _ loop: EventLoop, passesAll: Bool = false, onQuestion: @escaping () -> Void,
     onHangUp: @escaping () -> Bool = { false }, onSignal: @escaping (Int32) -> Void
   ) {
+    signal(SIGPIPE, SIG_IGN)
     var hasCome = false
-    watchEach(loop, onQuestion: onQuestion, onHangUp: onHangUp) { number in
-      guard !hasCome else { die(of: number) }
+    let signals = Signals(onQuestion: onQuestion, onHangUp: onHangUp) { number in
+      guard passesAll || !hasCome else { die(of: number) }
       hasCome = true
       onSignal(number)
     }
-  }
-
-  /// Passes every signal on, the second one too.
-  static func watchEach(
-    _ loop: EventLoop, onQuestion: @escaping () -> Void, onHangUp: @escaping () -> Bool,
-    onSignal: @escaping (Int32) -> Void
-  ) {
-    ignoreBrokenPipes()
-    if let signals = Signals(onQuestion: onQuestion, onHangUp: onHangUp, onSignal) {
-      loop.add(signals)
-    }
+    if let signals { loop.add(signals) }
   }
 
   /// Makes the process independent of the signals that its parent blocked.
@@ -184,8 +177,6 @@ final class Signals: LoopSource {
     exit(128 + number)
   }
 
-  static func dieOfBrokenPipe() -> Never { die(of: brokenPipe) }
-
   static let brokenPipe = SIGPIPE
   static let interrupt = SIGINT
 
@@ -193,7 +184,4 @@ final class Signals: LoopSource {
 
   /// Ends the program with the status of a command that it ran.
   static func end(statusOfCommand status: Int32) -> Never { exit(status) }
-
-  /// Lets writes to a pipe without a reader fail; the process ends by SIGPIPE later.
-  static func ignoreBrokenPipes() { signal(SIGPIPE, SIG_IGN) }
 }
