@@ -51,8 +51,8 @@ enum Invocation: Equatable {
 
   /// - Parameter last: Number of operands after `--`.
   private init(_ arguments: [Argument], afterOptions last: Int) throws(UsageError) {
-    let first = arguments.firstIndex { if case .operand = $0 { true } else { false } }
-    guard let first, case .operand(let word) = arguments[first] else {
+    var rest = arguments
+    guard let word = Self.takeOperand(&rest) else {
       let names = Command.allCases.map(\.rawValue).joined(separator: ", ")
       throw UsageError("no command: give one of \(names)", helpFor: nil)
     }
@@ -60,8 +60,6 @@ enum Invocation: Equatable {
       let clause = Command.clause(for: word, in: Command.words)
       throw UsageError("unknown command '\(Command.shown(word))'\(clause)", helpFor: nil)
     }
-    var rest = arguments
-    rest.remove(at: first)
     if command == .config {
       self = try Self.configuration(rest)
       return
@@ -83,9 +81,17 @@ enum Invocation: Equatable {
           + (isPort ? "; give --port \(extra)" : ""), helpFor: command)
     }
   }
-}
 
-extension Invocation {
+  /// Removes the first operand, and returns it.
+  private static func takeOperand(_ arguments: inout [Argument]) -> String? {
+    for (index, argument) in arguments.enumerated() {
+      guard case .operand(let word) = argument else { continue }
+      arguments.remove(at: index)
+      return word
+    }
+    return nil
+  }
+
   /// Returns the value of `--color`, even if other words are invalid.
   static func color(in words: [String]) -> String? { FirstPass(words).color }
 
@@ -93,12 +99,9 @@ extension Invocation {
   private static func configuration(_ arguments: [Argument]) throws(UsageError) -> Invocation {
     var rest = arguments
     var command = Command.subscribe
-    if let place = rest.firstIndex(where: { if case .operand = $0 { true } else { false } }),
-      case .operand(let word) = rest[place]
-    {
-      if word == "path", rest.count == 1 { return .configPath }
+    if let word = takeOperand(&rest) {
+      if word == "path", rest.isEmpty { return .configPath }
       if word == "profiles" {
-        rest.remove(at: place)
         let typed = try TypedArguments(command, rest)
         guard let extra = typed.operands.first else { return .configProfiles(typed) }
         throw UsageError("config profiles takes no arguments (found '\(extra)')", helpFor: .config)
@@ -111,7 +114,6 @@ extension Invocation {
           helpFor: .config)
       }
       command = named
-      rest.remove(at: place)
     }
     let isJSON = rest.contains(.value(.output, "json"))
     rest.removeAll { $0 == .value(.output, "json") }

@@ -93,24 +93,21 @@ struct ArgumentLexer {
     of flag: Flag, written: String, attached: String?
   ) throws(UsageError) -> String {
     try refuseForeign(flag, written)
-    if let attached {
-      guard !attached.isEmpty || flag.allowsEmpty else {
-        throw mistake("option \(written) needs a value (found an empty one)")
+    guard let value = attached ?? words[position...].first else {
+      throw mistake("option \(written) needs a value")
+    }
+    if attached == nil {
+      guard !looksLikeOption(value) else {
+        throw mistake(
+          "option \(written) needs a value "
+            + "(found '\(value)'; write \(flag.spelling)=\(value) if you mean that)")
       }
-      return attached
+      position += 1
     }
-    guard position < words.count else { throw mistake("option \(written) needs a value") }
-    let next = words[position]
-    guard !looksLikeOption(next) else {
-      throw mistake(
-        "option \(written) needs a value "
-          + "(found '\(next)'; write \(flag.spelling)=\(next) if you mean that)")
-    }
-    position += 1
-    guard !next.isEmpty || flag.allowsEmpty else {
+    guard !value.isEmpty || flag.allowsEmpty else {
       throw mistake("option \(written) needs a value (found an empty one)")
     }
-    return next
+    return value
   }
 
   /// Refuses a flag of other commands before its value is read; `config` takes all flags.

@@ -113,7 +113,7 @@ struct SignSettings: CommandSettings {
         throw UsageError("no channel and no user: give a channel, or --user-id to sign in")
       }
       return .user(
-        socketID: socketID, userData: member(id, info, idName: "id", infoName: "user_info"))
+        socketID: socketID, userData: member(id, info, idName: "id"))
     }
     let name = try resolved.channels([channel])[0]
     let kind = ChannelKind(channelName: name)
@@ -131,14 +131,14 @@ struct SignSettings: CommandSettings {
     }
     return .channel(
       name, socketID: socketID,
-      channelData: member(id, info, idName: "user_id", infoName: "user_info"))
+      channelData: member(id, info, idName: "user_id"))
   }
 
   private static func member(
-    _ id: String, _ info: String?, idName: String, infoName: String
+    _ id: String, _ info: String?, idName: String
   ) -> String {
     let start = "{\"\(idName)\":\(JSONWriter.text(.string(id)))"
-    return start + (info.map { ",\"\(infoName)\":\($0)}" } ?? "}")
+    return start + (info.map { ",\"user_info\":\($0)}" } ?? "}")
   }
 
   private static func body(_ resolved: inout Resolved) throws(UsageError) -> String? {
