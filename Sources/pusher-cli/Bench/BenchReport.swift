@@ -195,26 +195,9 @@ struct BenchReport {
     default: DelayImage(self).text
     }
   }
-}
 
-extension BenchSettings {
-  /// The load as JSON; `--compare` warns if it differs.
-  var shownLoad: JSONValue {
-    let plan = mode.sendsEvents
-    return .object(present: [
-      "subscribers": .integer(load.subscribers), "channels": .integer(load.channels),
-      "connections_per_second": .number(Quantities.text(load.connectionRate)),
-      "rate": plan ? .number(Quantities.text(load.rate)) : nil,
-      "batch": mode == .fanout ? .integer(load.batch) : nil,
-      "size": plan && mode != .presence ? .integer(load.size) : nil,
-      "seconds": plan ? .number(Quantities.text(load.time.inSeconds)) : nil,
-      "ramp_seconds": plan ? .number(Quantities.text(load.ramp.inSeconds)) : nil,
-    ])
-  }
-}
+  // MARK: The part of the planned load that a run did not make
 
-// The part of the planned load that a run did not make.
-extension BenchReport {
   /// One sentence, and the cause that decides about the exit status.
   typealias Shortfall = (reason: String, cause: Cause)
 
@@ -287,6 +270,22 @@ extension BenchReport {
 
   private static func count(_ count: Int, of all: Int) -> String {
     "\(count == 0 ? "none" : Quantities.grouped(count)) of \(Quantities.grouped(all))"
+  }
+}
+
+extension BenchSettings {
+  /// The load as JSON; `--compare` warns if it differs.
+  var shownLoad: JSONValue {
+    let plan = mode.sendsEvents
+    return .object(present: [
+      "subscribers": .integer(load.subscribers), "channels": .integer(load.channels),
+      "connections_per_second": .number(Quantities.text(load.connectionRate)),
+      "rate": plan ? .number(Quantities.text(load.rate)) : nil,
+      "batch": mode == .fanout ? .integer(load.batch) : nil,
+      "size": plan && mode != .presence ? .integer(load.size) : nil,
+      "seconds": plan ? .number(Quantities.text(load.time.inSeconds)) : nil,
+      "ramp_seconds": plan ? .number(Quantities.text(load.ramp.inSeconds)) : nil,
+    ])
   }
 }
 

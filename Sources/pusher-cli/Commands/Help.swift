@@ -54,9 +54,7 @@ enum HelpPage: Equatable {
       throw UsageError("no help on '\(Command.shown(word))'\(clause)", helpFor: nil)
     }
   }
-}
 
-extension HelpPage {
   /// The printed page: at most 80 columns, with a newline at the end.
   var text: String {
     switch self {

@@ -54,6 +54,17 @@ extension ServeSettings: RunnableSettings {
       isUsual: isUsual, token: try ConsoleTokenFile.token(in: file, tell: diagnostics.info))
   }
 
+  fileprivate func cluster(_ loop: EventLoop) -> (any Cluster)? {
+    #if Redis
+      redis.map {
+        RedisCluster(
+          $0, trust: server.webhooks.trust, webhookDelay: server.webhooks.delay, loop: loop)
+      }
+    #else
+      nil
+    #endif
+  }
+
   private static let otherDescriptors = 512
 
   /// Raises the limit of open files to fit the maximum number of connections.
@@ -383,19 +394,6 @@ extension ServerLogEvent {
       return flags[part].map { "; \($0.spelling) would open it to everyone" } ?? ""
     default: return ""
     }
-  }
-}
-
-extension ServeSettings {
-  fileprivate func cluster(_ loop: EventLoop) -> (any Cluster)? {
-    #if Redis
-      redis.map {
-        RedisCluster(
-          $0, trust: server.webhooks.trust, webhookDelay: server.webhooks.delay, loop: loop)
-      }
-    #else
-      nil
-    #endif
   }
 }
 

@@ -205,28 +205,3 @@ extension RequestFields {
     }
   }
 }
-
-extension NamedValue {
-  /// Maximum size of a file with headers.
-  static let headerLimit = 65_536
-
-  /// Parses lines of the form `NAME: VALUE`.
-  static func headers(_ text: String, _ origin: String) throws(UsageError) -> [NamedValue] {
-    var headers: [NamedValue] = []
-    for line in text.lines { headers.append(try header(line, origin)) }
-    return headers
-  }
-
-  /// Parses `NAME: VALUE`; the message leaves the text out, since it may be a token.
-  private static func header(_ line: Substring, _ origin: String) throws(UsageError) -> NamedValue {
-    let name = line.prefix { $0 != ":" }
-    let value = ASCII.trimmed(line.dropFirst(name.count + 1))
-    let isPlain = value.unicodeScalars.allSatisfy {
-      $0.value >= 0x20 && $0.value != 0x7F || $0 == "\t"
-    }
-    guard ASCII.isToken(name), isPlain, name.endIndex < line.endIndex else {
-      throw UsageError("\(origin) needs the form 'NAME: VALUE', or @FILE with such lines")
-    }
-    return NamedValue(name: String(name), value: value)
-  }
-}
