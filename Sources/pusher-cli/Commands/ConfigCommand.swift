@@ -34,11 +34,11 @@ struct ConfigSettings: CommandSettings {
   /// Returns the app, its server, and the addresses derived from them.
   private static func connectionRows(_ resolved: inout Resolved) throws(UsageError) -> [Row] {
     let source = try resolved.withOptions(resolved.source(.webSocket))
-    let settings: [(String, Setting?)] = [
-      ("key", source.key.map(shortened)), ("secret", secretRow(resolved, source)),
-      ("app id", source.appID), ("cluster", source.cluster), ("host", source.host),
-      ("port", source.port), ("scheme", source.scheme), ("path", source.path),
-    ]
+    let settings =
+      [("key", source[.key].map(shortened)), ("secret", secretRow(resolved, source))]
+      + CredentialSource.flags.dropFirst().map { flag in
+        (flag == .appID ? "app id" : flag.name, source[flag])
+      }
     var rows = settings.compactMap { name, setting in
       setting.map { Row(name: name, value: $0.value, origin: $0.origin) }
     }

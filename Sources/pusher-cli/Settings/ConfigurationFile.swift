@@ -23,10 +23,7 @@ struct ConfigurationFile: Equatable, Sendable {
         lines.last { $0.flag == flag }.map { Setting(origin: $0.origin, value: $0.value) }
       }
       let file = setting(.secretFile).map { SecretOrigin.file(path: $0.value, origin: $0.origin) }
-      return CredentialSource(
-        key: setting(.key), secret: secret ?? file, appID: setting(.appID),
-        cluster: setting(.cluster), host: setting(.host), port: setting(.port),
-        scheme: setting(.scheme), path: setting(.path))
+      return CredentialSource(secret: secret ?? file, setting)
     }
 
     var options: [Line] { lines.filter { $0.flag.role != .app } }

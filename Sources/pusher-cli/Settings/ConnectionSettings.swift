@@ -57,8 +57,8 @@ internal import PusherCore
       (host, port, scheme) = (url.host, url.port, url.scheme.rawValue)
       strippedPath = url.path
     } else {
-      let named = try app.host.map(Self.checkedHost)
-      var cluster = resolved[.cluster].isGiven || named == nil ? app.cluster : nil
+      let named = try app[.host].map(Self.checkedHost)
+      var cluster = resolved[.cluster].isGiven || named == nil ? app[.cluster] : nil
       if let named, let name = Self.cluster(of: named) {
         cluster = Setting(origin: "host", value: name)
       }
@@ -76,14 +76,14 @@ internal import PusherCore
         host =
           cluster.map { [service] in face.host(service, cluster: $0.value) }
           ?? named ?? face.host(service, cluster: nil)
-        port = try app.port.map(Self.checkedPort)
-        scheme = try app.scheme.map(Self.checkedScheme) ?? resolved[.scheme].word
+        port = try app[.port].map(Self.checkedPort)
+        scheme = try app[.scheme].map(Self.checkedScheme) ?? resolved[.scheme].word
       }
     }
     isSecure = scheme == "https" || scheme == "wss"
     self.port = port ?? (isSecure ? 443 : 80)
     // A stripped path takes the place of the path that the server sees itself.
-    if strippedPath.isEmpty, let prefix = app.path {
+    if strippedPath.isEmpty, let prefix = app[.path] {
       guard let checked = HTTPURL.prefix(prefix.value) else {
         throw UsageError("\(prefix.origin): '\(prefix.value)' is not a path such as /realtime")
       }
@@ -239,7 +239,7 @@ struct APIAccess: Equatable, Sendable {
   init(_ resolved: inout Resolved) throws(UsageError) {
     let app = try resolved.app(.api)
     connection = try ConnectionSettings(&resolved, .api, app)
-    guard let appID = app.appID else {
+    guard let appID = app[.appID] else {
       throw UsageError("no app id: give --app-id or PUSHER_APP_ID")
     }
     try Resolved.requireWord(appID, what: "app id")

@@ -16,22 +16,30 @@ enum SecretOrigin: Equatable, Sendable {
 
 /// One source of credentials; it supplies all of them, since sources are not mixed.
 struct CredentialSource: Equatable, Sendable {
-  var key: Setting?
+  /// What a source can supply besides the secret.
+  static let flags: [Flag] = [.key, .appID, .cluster, .host, .port, .scheme, .path]
+
+  /// By the name of the flag.
+  private var settings: [String: Setting] = [:]
   var secret: SecretOrigin?
-  var appID: Setting?
-  var cluster: Setting?
-  var host: Setting?
-  var port: Setting?
-  var scheme: Setting?
-  var path: Setting?
   /// The service, if the variables tell its protocol.
   var service: PusherService?
   /// The variables with Reverb's rate limit, for `serve`.
   var rateLimit: Environment?
   /// Variable that must name the server, for self-hosted families.
   var requiredHost: String?
-  var origin: String { key?.origin ?? host?.origin ?? "default" }
   var isEmpty: Bool { self == CredentialSource() }
+
+  /// Takes the settings that `setting` returns.
+  init(secret: SecretOrigin? = nil, _ setting: (Flag) -> Setting? = { _ in nil }) {
+    self.secret = secret
+    for flag in Self.flags { self[flag] = setting(flag) }
+  }
+
+  subscript(flag: Flag) -> Setting? {
+    get { settings[flag.name] }
+    set { settings[flag.name] = newValue }
+  }
 }
 
 /// The environment; an empty variable counts as unset, since Laravel ships `PUSHER_HOST=`.
@@ -97,24 +105,21 @@ struct Environment: Equatable, Sendable {
 
   private var pusher: CredentialSource {
     let file = first(.secretFile).map { SecretOrigin.file(path: $0.value, origin: $0.origin) }
-    return CredentialSource(
-      key: first(.key), secret: secret("PUSHER_APP_SECRET", "PUSHER_SECRET") ?? file,
-      appID: first(.appID), cluster: first(.cluster), host: first(.host), port: first(.port),
-      scheme: first(.scheme))
+    return CredentialSource(secret: secret("PUSHER_APP_SECRET", "PUSHER_SECRET") ?? file) {
+      first($0)
+    }
   }
 
   /// Behind a proxy, Reverb's HTTP API has an address of its own.
   private func reverb(isAPI: Bool) -> CredentialSource {
-    func either(_ flag: Flag, _ internalName: String) -> Setting? {
-      (isAPI ? first(internalName) : nil) ?? first(flag, of: "REVERB_")
+    var source = CredentialSource(secret: secret("REVERB_APP_SECRET")) { flag in
+      let isOfAPI = isAPI && [Flag.host, .port, .scheme].contains(flag)
+      return (isOfAPI ? first("REVERB_INTERNAL_\(flag.name.uppercased())") : nil)
+        ?? first(flag, of: "REVERB_")
     }
-    var source = CredentialSource(
-      key: first(.key, of: "REVERB_"), secret: secret("REVERB_APP_SECRET"),
-      appID: first(.appID, of: "REVERB_"), host: either(.host, "REVERB_INTERNAL_HOST"))
-    guard !source.isEmpty else { return source }
-    source.port = either(.port, "REVERB_INTERNAL_PORT")
-    source.scheme = either(.scheme, "REVERB_INTERNAL_SCHEME")
-    source.path = first(.path, of: "REVERB_")
+    // A port, a scheme or a path alone names no app and no server.
+    let isNamed = [Flag.key, .appID, .host].contains { source[$0] != nil }
+    guard isNamed || source.secret != nil else { return CredentialSource() }
     source.requiredHost = "REVERB_HOST"
     source.rateLimit = self
     return source
@@ -122,12 +127,12 @@ struct Environment: Equatable, Sendable {
 
   /// A server with these variables listens on this machine, without TLS.
   private func local(_ app: String, port: String) -> CredentialSource {
-    var source = CredentialSource(
-      key: first("\(app)_KEY"), secret: secret("\(app)_SECRET"), appID: first("\(app)_ID"))
+    var source = CredentialSource(secret: secret("\(app)_SECRET"))
+    (source[.key], source[.appID]) = (first("\(app)_KEY"), first("\(app)_ID"))
     guard !source.isEmpty else { return source }
-    source.host = Setting(origin: "\(app)_KEY", value: "127.0.0.1")
-    source.port = first(port) ?? Setting(origin: port, value: "6001")
-    source.scheme = Setting(origin: "\(app)_KEY", value: "http")
+    source[.host] = Setting(origin: "\(app)_KEY", value: "127.0.0.1")
+    source[.port] = first(port) ?? Setting(origin: port, value: "6001")
+    source[.scheme] = Setting(origin: "\(app)_KEY", value: "http")
     return source
   }
 
@@ -200,11 +205,13 @@ struct Environment: Equatable, Sendable {
 
 extension CredentialSource {
   static var local: CredentialSource {
-    func setting(_ value: String) -> Setting { Setting(origin: "--local", value: value) }
+    var source = CredentialSource(secret: .text(Secret("local"), origin: "--local"))
     // The official server libraries accept only digits as app ID.
-    return CredentialSource(
-      key: setting("local"), secret: .text(Secret("local"), origin: "--local"), appID: setting("1"),
-      host: setting("127.0.0.1"), port: setting("6001"), scheme: setting("http"))
+    let values = [
+      (Flag.key, "local"), (.appID, "1"), (.host, "127.0.0.1"), (.port, "6001"), (.scheme, "http"),
+    ]
+    for (flag, value) in values { source[flag] = Setting(origin: "--local", value: value) }
+    return source
   }
 
   /// Parses a `PUSHER_URL`; `nil` without scheme, key, secret, host or app ID.
@@ -222,21 +229,19 @@ extension CredentialSource {
     guard user.count == 2, let apps = afterScheme.range(ofBytes: "/apps/") else { return nil }
     let id = afterScheme[apps.upperBound...].prefix { $0 != "/" && $0 != "?" }
     var host = authority[authority.index(after: at)...]
+    self.init(secret: .text(Secret(String(user[1])), origin: url.origin))
     if let colon = host.utf8.lastIndex(of: UInt8(ascii: ":")), !host.hasSuffix("]") {
-      port = setting(host[host.index(after: colon)...])
+      self[.port] = setting(host[host.index(after: colon)...])
       host = host[..<colon]
     }
     guard !host.isEmpty, !id.isEmpty, apps.lowerBound >= authorityEnd else { return nil }
-    key = setting(user[0])
-    secret = .text(Secret(String(user[1])), origin: url.origin)
-    appID = setting(id)
-    self.host = setting(host)
-    scheme = setting(text[..<schemeEnd.lowerBound])
+    (self[.key], self[.appID], self[.host]) = (setting(user[0]), setting(id), setting(host))
+    self[.scheme] = setting(text[..<schemeEnd.lowerBound])
     if let query = afterScheme.split(separator: "?", maxSplits: 1).dropFirst().first {
       service = PusherService.named(in: query)?.service
     }
     let prefix = afterScheme[authorityEnd..<apps.lowerBound]
-    path = prefix.isEmpty ? nil : setting(prefix)
+    if !prefix.isEmpty { self[.path] = setting(prefix) }
   }
 }
 

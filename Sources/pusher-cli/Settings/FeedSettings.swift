@@ -76,7 +76,7 @@ enum ColorChoice: String, CaseIterable, Sendable {
 struct FeedSettings: Equatable, Sendable {
   var run: RunSettings
   var printing: PrintSettings
-  var reconnect: ReconnectMode
+  var reconnect: ReconnectPolicy.Mode
   var maxRetries: Int?
   /// Minimum wait before a retry; for a stream until the server sets another.
   var reconnectDelay: Duration
@@ -88,6 +88,11 @@ struct FeedSettings: Equatable, Sendable {
   var retriesWhenAsked = false
   var common: CommonSettings
 
+  /// By the words of `--reconnect`.
+  private static let modes: [String: ReconnectPolicy.Mode] = [
+    "auto": .automatic, "always": .always, "never": .never,
+  ]
+
   /// Reads the options of `subscribe` and `sse`.
   ///
   /// - Parameter isRepeatable: A repeated request is harmless, so that it needs no `--reconnect`.
@@ -95,7 +100,7 @@ struct FeedSettings: Equatable, Sendable {
     run = try RunSettings(&resolved)
     printing = try PrintSettings(&resolved, run)
     let isRepeated = isRepeatable || resolved[.reconnect].isGiven
-    reconnect = isRepeated ? try resolved.choice(.reconnect) : .never
+    reconnect = isRepeated ? Self.modes[resolved[.reconnect].word] ?? .never : .never
     maxRetries = resolved[.maxRetries].integer
     reconnectDelay = resolved[.retryDelay].time
     retryMaxDelay = resolved[.retryMaxDelay].time
@@ -108,14 +113,8 @@ struct FeedSettings: Equatable, Sendable {
   var leastWait: Duration { min(.seconds(1), max(.milliseconds(10), retryMaxDelay)) }
 
   func policy(floor: Duration) -> ReconnectPolicy {
-    let mode: ReconnectPolicy.Mode =
-      switch reconnect {
-      case .auto: .automatic
-      case .always: .always
-      case .never: .never
-      }
     var policy = ReconnectPolicy(
-      mode: mode, maximumAttempts: maxRetries,
+      mode: reconnect, maximumAttempts: maxRetries,
       backoff: Backoff(floor: floor, ceiling: retryMaxDelay))
     policy.retriesRefusals = goesOnAfterRefusals
     policy.retriesWhenAsked = retriesWhenAsked
@@ -134,14 +133,6 @@ extension FeedCommandSettings {
   subscript<Value>(dynamicMember path: KeyPath<FeedSettings, Value>) -> Value {
     feed[keyPath: path]
   }
-}
-
-enum ReconnectMode: String, CaseIterable, Sendable {
-  /// The first connection must succeed; later losses are retried.
-  case auto
-  /// The first connection is retried too.
-  case always
-  case never
 }
 
 struct RunSettings: Equatable, Sendable {

@@ -147,19 +147,19 @@ struct ListenSettings: Equatable, Sendable {
       || resolved.environment["LISTEN_FDS"] != nil
     // The app's own look-up reports a malformed source.
     guard resolved.command == .serve, !isSettled, let source = try? resolved.source(.webSocket),
-      let named = source.port ?? source.host
+      let named = source[.port] ?? source[.host]
     else { return nil }
     func warn(_ reason: String) {
       let usual = resolved[.listen].word
       resolved.warn("\(reason); serve listens on \(usual) (--listen sets another address)")
     }
-    guard let host = source.host, let loopback = Self.loopback(host.value) else {
+    guard let host = source[.host], let loopback = Self.loopback(host.value) else {
       warn(
-        source.host.map { "\($0.origin) is '\($0.value)', which is not this machine" }
+        source[.host].map { "\($0.origin) is '\($0.value)', which is not this machine" }
           ?? "\(named.origin) sets a port, but no host is set")
       return nil
     }
-    guard let port = source.port else { return nil }
+    guard let port = source[.port] else { return nil }
     guard let number = Quantities.integer(port.value), (1...65_535).contains(number) else {
       warn("\(port.origin): '\(port.value)' is not a port from 1 to 65535")
       return nil
@@ -172,10 +172,10 @@ struct ListenSettings: Equatable, Sendable {
   private static func warnOfScheme(
     _ resolved: inout Resolved, _ source: CredentialSource, _ port: Setting
   ) {
-    let scheme = source.scheme?.value.lowercased() ?? "https"
+    let scheme = source[.scheme]?.value.lowercased() ?? "https"
     guard scheme == "https" || scheme == "wss", !resolved[.tlsCert].isGiven else { return }
     let what =
-      source.scheme.map { "\($0.origin) is '\($0.value)'" }
+      source[.scheme].map { "\($0.origin) is '\($0.value)'" }
       ?? "\(port.origin) sets a port without a scheme, which means https"
     resolved.warn(
       "\(what), but serve speaks http: set the scheme to http, or give --tls-cert and --tls-key")

@@ -182,21 +182,15 @@ struct Resolved: Sendable {
     }
     sources = (sources + fallbackProfiles).filter { !$0.isEmpty }
     let key = self[.key].text
-    if let key, let same = sources.first(where: { $0.key?.value == key }) { return same }
-    let chosen = sources.first { $0.key != nil } ?? (key == nil ? nil : sources.first)
+    if let key, let same = sources.first(where: { $0[.key]?.value == key }) { return same }
+    let chosen = sources.first { $0[.key] != nil } ?? (key == nil ? nil : sources.first)
     return environment.withServiceCredential(chosen ?? CredentialSource())
   }
 
   /// Returns a source with the members that options replace.
   func withOptions(_ source: CredentialSource) -> CredentialSource {
     var app = source
-    app.key = self[.key].setting ?? app.key
-    app.appID = self[.appID].setting ?? app.appID
-    app.cluster = self[.cluster].setting ?? app.cluster
-    app.host = self[.host].setting ?? app.host
-    app.port = self[.port].setting ?? app.port
-    app.scheme = self[.scheme].setting ?? app.scheme
-    app.path = self[.path].setting ?? app.path
+    for flag in CredentialSource.flags { app[flag] = self[flag].setting ?? app[flag] }
     if let path = self[.secretFile].text {
       app.secret = .file(path: path, origin: Flag.secretFile.spelling)
     }
@@ -208,14 +202,14 @@ struct Resolved: Sendable {
     var source = try source(face)
     if self[.cluster].isGiven {
       // The server of another service does not apply to the typed cluster.
-      (source.host, source.port, source.scheme, source.path) = (nil, nil, nil, nil)
+      for flag in [Flag.host, .port, .scheme, .path] { source[flag] = nil }
     }
     return withOptions(source)
   }
 
   /// Returns the app key; refuses the file of a TLS key, which other programs expect.
   func key(_ app: CredentialSource) throws(UsageError) -> Setting {
-    guard let key = app.key else { throw missingKey }
+    guard let key = app[.key] else { throw missingKey }
     if key.value.hasSuffix(".pem") || key.value.hasSuffix(".key"),
       files.permissions(key.value) != nil
     {
@@ -361,7 +355,7 @@ struct Resolved: Sendable {
       let parsed = try? DotEnv(parsing: text, outer: variable)
     else { return false }
     let file = Environment(parsed.variables)
-    return (try? file.sources(isAPI: false))?.contains { $0.key != nil } ?? false
+    return (try? file.sources(isAPI: false))?.contains { $0[.key] != nil } ?? false
   }
 
   private func variable(_ name: String) -> String? {

@@ -86,10 +86,10 @@ struct ServeSettings: CommandSettings {
   func localOptions(port: UInt16) -> String {
     let local = CredentialSource.local
     var options = ["--local"]
-    if listen.reachable != local.host?.value { options.append("--host \(listen.reachable)") }
-    if "\(port)" != local.port?.value { options.append("--port \(port)") }
+    if listen.reachable != local[.host]?.value { options.append("--host \(listen.reachable)") }
+    if "\(port)" != local[.port]?.value { options.append("--port \(port)") }
     if isSecure { options.append("--scheme https") }
-    if let key = server.applications.first?.key, key != local.key?.value {
+    if let key = server.applications.first?.key, key != local[.key]?.value {
       options.append("--key \(key)")
     }
     return options.joined(separator: " ")
@@ -176,9 +176,9 @@ struct ServeSettings: CommandSettings {
     warnOfUnread(&resolved, beside: source)
     let local = CredentialSource.local
     var named = resolved.withOptions(source)
-    named.key = named.key ?? local.key
+    named[.key] = named[.key] ?? local[.key]
     let key = try resolved.key(named)
-    if let appID = named.appID { try Resolved.requireWord(appID, what: "app id") }
+    if let appID = named[.appID] { try Resolved.requireWord(appID, what: "app id") }
     let secret = try resolved.secret(named)
     guard secret != nil || listen.isLoopback else {
       throw UsageError(
@@ -187,12 +187,12 @@ struct ServeSettings: CommandSettings {
           + "or PUSHER_APP_KEY and PUSHER_APP_SECRET")
     }
     var app = try defaults(&resolved)
-    app.id = named.appID?.value ?? local.appID?.value ?? app.id
+    app.id = named[.appID]?.value ?? local[.appID]?.value ?? app.id
     app.key = key.value
     app.secret = secret?.revealed ?? app.secret
     app.limits.messageRate = try messageRate(source, &resolved)
     let defaulted = [
-      named.appID == nil ? "app id '\(app.id)'" : nil, key == local.key ? "key 'local'" : nil,
+      named[.appID] == nil ? "app id '\(app.id)'" : nil, key == local[.key] ? "key 'local'" : nil,
       secret == nil ? "secret 'local'" : nil,
     ].compactMap { $0 }
     return (app, defaulted)
@@ -223,7 +223,7 @@ struct ServeSettings: CommandSettings {
   private static func warnOfUnread(_ resolved: inout Resolved, beside source: CredentialSource) {
     guard let file = resolved.appEnvironments.first(where: { $0.file != nil }),
       let name = file.file,
-      let server = otherServers.first(where: { "\($0.key) in \(name)" == source.key?.origin })
+      let server = otherServers.first(where: { "\($0.key) in \(name)" == source[.key]?.origin })
     else { return }
     let unread = file.variables.keys.sorted().filter { variable in
       server.prefixes.contains { variable.begins(with: $0) } && !server.read.contains(variable)

@@ -51,7 +51,7 @@ struct StreamSettings: FeedCommandSettings {
     isContinuedByGET =
       sessionHeader != nil && request.method == "POST" && feed.reconnect != .always
       && !feed.printing.wishes.areNone
-    if isContinuedByGET, !resolved[.reconnect].isGiven { feed.reconnect = .auto }
+    if isContinuedByGET, !resolved[.reconnect].isGiven { feed.reconnect = .automatic }
     if let sessionHeader, !ASCII.isToken(sessionHeader) {
       throw UsageError(
         "--session-header: '\(sessionHeader)' is not the name of a field, such as Mcp-Session-Id")

@@ -302,7 +302,7 @@ struct CheckSettings: CommandSettings {
   var common: CommonSettings { subscription.common }
 
   init(_ resolved: inout Resolved) throws(UsageError) {
-    origin = try resolved.app(.webSocket).key?.origin ?? "default"
+    origin = try resolved.app(.webSocket)[.key]?.origin ?? "default"
     isJSON = resolved[.output].text == OutputFormat.json.rawValue
     let publishes = resolved[.publish].isOn
     do throws(UsageError) {

@@ -12,7 +12,7 @@ import Testing
     #expect(settings.authorization == .unavailable)
     #expect(settings.printing.form.output == .json && settings.printing.form.terminator == 10)
     #expect(settings.printing.bufferSize == 16 << 20)
-    #expect(settings.reconnect == .auto && settings.maxRetries == nil)
+    #expect(settings.reconnect == .automatic && settings.maxRetries == nil)
     #expect(settings.retryMaxDelay == .seconds(120))
     #expect(settings.activityTimeout == nil)
     #expect(settings.pongTimeout == .seconds(30))

@@ -11,7 +11,7 @@ struct StreamSettingsTests {
     let settings = try sse(Self.url)
     #expect(settings.url == (try HTTPURL(parsing: Self.url)))
     #expect(settings.request.method == "GET" && settings.request.body.isEmpty)
-    #expect(settings.reconnect == .auto && !settings.request.acceptsCompression)
+    #expect(settings.reconnect == .automatic && !settings.request.acceptsCompression)
     #expect(settings.headers.map(\.name) == ["User-Agent"] && settings.lastEventID == nil)
   }
 
@@ -20,7 +20,7 @@ struct StreamSettingsTests {
     #expect(json.request.method == "POST" && json.request.body == Array("{}".utf8))
     #expect(json.reconnect == .never && json.headers.first?.value == "application/json")
     let form = try sse("\(Self.url) -d a=b --reconnect auto -X PUT")
-    #expect(form.request.method == "PUT" && form.reconnect == .auto)
+    #expect(form.request.method == "PUT" && form.reconnect == .automatic)
     #expect(form.headers.first?.value == "application/x-www-form-urlencoded")
   }
 
@@ -61,11 +61,11 @@ struct StreamSettingsTests {
   }
 
   @Test(arguments: [
-    ("-d {} -X GET", ReconnectMode.never), ("-X GET", .auto),
+    ("-d {} -X GET", ReconnectPolicy.Mode.never), ("-X GET", .automatic),
     ("-d {} -X GET --reconnect always", .always),
   ])
   func `data is not sent again unless that is asked for, with GET either`(
-    options: String, mode: ReconnectMode
+    options: String, mode: ReconnectPolicy.Mode
   ) throws {
     #expect(try sse("\(Self.url) \(options)").reconnect == mode)
   }
@@ -94,7 +94,7 @@ struct StreamSettingsTests {
       #expect(settings.feed.policy(floor: .zero).retriesWhenAsked)
     }
     #expect(try !sse("\(Self.url) -d {}").retriesWhenAsked)
-    #expect(try sse("\(Self.url) -d {} --retry-post --reconnect auto").reconnect == .auto)
+    #expect(try sse("\(Self.url) -d {} --retry-post --reconnect auto").reconnect == .automatic)
     // A file's options apply where they can.
     let files = PretendFiles(contents: ["config": "[sse]\nretry-post = true\n"])
     #expect(try !sse("\(Self.url) --config config", files: files).retriesWhenAsked)

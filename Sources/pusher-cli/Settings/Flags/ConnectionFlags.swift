@@ -323,9 +323,9 @@ extension Flag {
       """)
 
   static let reconnect = Flag(
-    "reconnect", .choice(ReconnectMode.allCases.map(\.rawValue), "WHEN"),
+    "reconnect", .choice(["auto", "always", "never"], "WHEN"),
     of: .printing.union([.webhook]), in: .patience, isCommonOf: [.subscribe],
-    default: ReconnectMode.auto.rawValue,
+    default: "auto",
     summary: "auto (first must work), always or never",
     manual: """
       Choose when to reconnect. The default is `{default}`. With `auto`, the first connection must succeed, and
