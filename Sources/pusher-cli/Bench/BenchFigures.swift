@@ -207,12 +207,7 @@ struct DelayHistogram: Equatable {
   func percentile(_ percent: Double) -> Duration? {
     guard count > 0 else { return nil }
     let rank = max(1, min(count, Int((percent * Double(count) / 100 - 1e-6).rounded(.up))))
-    var seen = 0
-    for (index, number) in counts.enumerated() where number > 0 {
-      seen += number
-      if seen >= rank { return min(Self.highest(of: index), largest) }
-    }
-    return largest
+    return steps.first { $0.seen >= rank }?.value
   }
 
   /// The filled buckets with their largest value, and the number of delays up to there.

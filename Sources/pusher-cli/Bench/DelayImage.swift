@@ -70,7 +70,8 @@ struct DelayChart {
   private var heading: String {
     let bars = isUnicode ? "█ p50, ░ p99" : "# p50, : p99"
     let column = width == 1 ? "a column is 1 s" : "a column is the worst second of \(width)"
-    return Self.padded("delays") + bars + (hasLosses ? ", x lost" : "") + "; " + column
+    let label = "delays" + String(repeating: " ", count: Self.margin - "delays".count)
+    return label + bars + (hasLosses ? ", x lost" : "") + "; " + column
   }
 
   private func line(_ label: String, _ edge: Character, _ cells: [Character]) -> String {
@@ -78,10 +79,6 @@ struct DelayChart {
     var line = blanks + label + " " + String(edge) + String(cells)
     while line.utf8.last == UInt8(ascii: " ") { line.removeLast() }
     return line
-  }
-
-  private static func padded(_ text: String) -> String {
-    text + String(repeating: " ", count: max(1, margin - text.count))
   }
 
   private func cell(_ column: BenchSeconds.Row, _ row: Int) -> Character {

@@ -88,16 +88,17 @@ final class WebhookSendRun {
   // MARK: Changes
 
   private func apply(_ changes: WebhookWatch.Changes) {
-    for channel in changes.leave {
+    for channel in changes.channels.leave {
       diagnostics.info("left \(channel): no other subscribers")
       members.leave(channel)
     }
-    for channel in changes.join { members.join(channel) }
+    for channel in changes.channels.join { members.join(channel) }
     send(changes.notices)
-    if changes.leftOut > 0 {
+    if changes.channels.leftOut > 0 {
       warnOnce(
         ChannelSearch.words(
-          leftOut: changes.leftOut, of: "presence channel", limit: settings.watch.channelLimit),
+          leftOut: changes.channels.leftOut, of: "presence channel",
+          limit: settings.watch.channelLimit),
         about: "limit")
     }
     if let channel = changes.uncounted {

@@ -205,17 +205,12 @@ final class LineTrigger {
     return try caller.send(call)
   }
 
-  /// Returns the time of `count` events; any rate is valid, so a century is the maximum.
-  static func time(of count: Int, rate: Double) -> Duration {
-    .seconds(min(Double(count) / rate, 100 * 365 * 86_400))
-  }
-
   private func keepRate(_ count: Int) {
     guard let rate = settings.rate else { return }
     let now = caller.loop.now
     let start = max(nextCall ?? now, now)
     caller.pause(now.duration(to: start))
-    nextCall = start.advanced(by: Self.time(of: count, rate: rate))
+    nextCall = start.advanced(by: .seconds(min(Double(count) / rate, ReplayPace.longest)))
   }
 }
 
@@ -225,8 +220,8 @@ struct ReplayPace {
   /// The time to send the first line, and its recorded time.
   private var start: (due: Instant, time: WallTime)?
   private var last: Instant?
-  /// Maximum wait in seconds, a century.
-  private static let longest = 100.0 * 365 * 86_400
+  /// Maximum wait in seconds, a century: any rate and any speed is valid.
+  fileprivate static let longest = 100.0 * 365 * 86_400
 
   init(speed: Double) { self.speed = speed }
 

@@ -34,9 +34,8 @@ protocol RunPart: FeedDelegate {
 
 extension RunPart {
   func feedSinkIsFull() { run.finishEvent() }
-  func feed(reports event: ConnectionEvent, at now: Instant) { tell(event, at: now) }
 
-  func tell(_ event: ConnectionEvent, at now: Instant) {
+  func feed(reports event: ConnectionEvent, at now: Instant) {
     guard !run.isEnding else { return }
     if case .ended(let end) = event { return conclude(end) }
     lifecycle.report(event, at: now)

@@ -9,10 +9,8 @@ internal import PusherServer
 struct WebhookWatch {
   struct Changes: Equatable {
     var notices: [WebhookNotice] = []
-    var join: [String] = []
-    var leave: [String] = []
-    /// Number of presence channels above the limit.
-    var leftOut = 0
+    /// Of the presence channels.
+    var channels = ChannelSearch.Changes()
     /// A channel of the command line whose subscribers the server does not count.
     var uncounted: String?
   }
@@ -51,7 +49,7 @@ struct WebhookWatch {
     looks += 1
     let isQuiet = looks == 1 && !settings.reportsStart
     seek(list, standing, &changes)
-    if isQuiet { for name in changes.join { silent.insert(name) } }
+    if isQuiet { for name in changes.channels.join { silent.insert(name) } }
     for channel in list where ChannelSearch.isChannel(channel.name) {
       if occupied[channel.name] != nil { occupied[channel.name] = looks }
       guard let isOccupied = isOccupied(channel, standing, &changes) else { continue }
@@ -76,10 +74,9 @@ struct WebhookWatch {
       ChannelSearch.Listed(name: $0, count: (members[$0]?.count ?? 0) + 1)
     }
     let typed = typed
-    let found = search.take(known + list.filter { !names.contains($0.name) }) {
+    changes.channels = search.take(known + list.filter { !names.contains($0.name) }) {
       typed.contains($0) ? .typed : standing($0)
     }
-    (changes.join, changes.leave, changes.leftOut) = (found.join, found.leave, found.leftOut)
   }
 
   /// Returns whether others are on a listed channel; `nil` if the look does not decide that.
@@ -160,7 +157,7 @@ struct WebhookWatch {
   private mutating func settle(_ channel: String, _ changes: inout Changes) {
     guard members[channel]?.isEmpty ?? true else { return }
     vacate(channel, &changes)
-    if search.vacated(channel) { changes.leave.append(channel) }
+    if search.vacated(channel) { changes.channels.leave.append(channel) }
   }
 
   // MARK: Channels

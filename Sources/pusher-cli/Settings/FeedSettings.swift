@@ -202,7 +202,7 @@ extension RunSettings {
     onReady = resolved[.onReady].text
     statsInterval = resolved[.stats].duration
     syncInterval = resolved[.sync].duration
-    monitor = try ListenSettings(metrics: resolved)
+    monitor = try ListenSettings(metrics: &resolved)
   }
 }
 

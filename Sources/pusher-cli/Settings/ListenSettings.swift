@@ -108,15 +108,12 @@ struct ListenSettings: Equatable, Sendable {
     onReady = resolved[.onReady].text
   }
 
-  /// Takes the address of `--metrics`; `nil` without one.
-  init?(metrics resolved: Resolved) throws(UsageError) {
-    guard let text = resolved[.metrics].text else { return nil }
-    self = try ListenSettings(parsing: text, of: .metrics, example: 9464)
-  }
-
-  /// Takes the address of `--metrics`, or the socket that the service manager passed.
-  init?(metrics resolved: inout Resolved, _ handed: HandedSocket?) throws(UsageError) {
-    let typed = try ListenSettings(metrics: resolved)
+  /// Takes the address of `--metrics`, or the socket that the service manager passed; `nil` without
+  /// both.
+  init?(metrics resolved: inout Resolved, _ handed: HandedSocket? = nil) throws(UsageError) {
+    let typed = try resolved[.metrics].text.map { text throws(UsageError) in
+      try ListenSettings(parsing: text, of: .metrics, example: 9464)
+    }
     if let handed {
       Self.warn(&resolved, unused: .metrics, since: handed)
       self = ListenSettings(handed)

@@ -98,7 +98,7 @@ private struct Watcher {
   @Test func `what is there at the start can be left out, until it changes`() {
     var watcher = Watcher(reportsStart: false)
     #expect(watcher.look("news", "presence-a") == "")
-    #expect(watcher.last.join == ["presence-a"])
+    #expect(watcher.last.channels.join == ["presence-a"])
     #expect(watcher.join("presence-a", "own", "1") == "")
     #expect(watcher.add("2") == "+presence-a:2")
     #expect(watcher.look("presence-a", "late") == "+late -news")
@@ -110,21 +110,21 @@ private struct Watcher {
   @Test func `a presence channel that is listed is joined, and its members decide`() {
     var watcher = Watcher()
     #expect(watcher.look("presence-a") == "")
-    #expect(watcher.last.join == ["presence-a"])
+    #expect(watcher.last.channels.join == ["presence-a"])
     #expect(
       watcher.join("presence-a", "1", "own", "2") == "+presence-a +presence-a:1 +presence-a:2")
     #expect(watcher.look("presence-a") == "")
     #expect(watcher.remove("1") == "-presence-a:1")
-    #expect(watcher.last.leave == [])
+    #expect(watcher.last.channels.leave == [])
     #expect(watcher.remove("2") == "-presence-a:2 -presence-a")
-    #expect(watcher.last.leave == ["presence-a"])
+    #expect(watcher.last.channels.leave == ["presence-a"])
   }
 
   @Test func `this program's own user is no member, whoever else has the id`() {
     var watcher = Watcher()
     _ = watcher.look("presence-a")
     #expect(watcher.join("presence-a", "own") == "")
-    #expect(watcher.last.leave == ["presence-a"])
+    #expect(watcher.last.channels.leave == ["presence-a"])
     _ = watcher.look("presence-a")
     _ = watcher.join("presence-a", "own", "1")
     #expect(watcher.add("own") == "")
@@ -149,7 +149,7 @@ private struct Watcher {
     #expect(watcher.join("presence-a", "3", "2", "own") == "")
     #expect(watcher.join("presence-a", "own", "4") == "-presence-a:2 -presence-a:3 +presence-a:4")
     #expect(watcher.join("presence-a", "own") == "-presence-a:4 -presence-a")
-    #expect(watcher.last.leave == ["presence-a"])
+    #expect(watcher.last.channels.leave == ["presence-a"])
   }
 
   @Test func `until the members are known, a look decides neither way`() {
@@ -157,14 +157,14 @@ private struct Watcher {
     watcher.standings["presence-a"] = .open
     #expect(watcher.look() == "")
     #expect(watcher.look("presence-a") == "")
-    #expect(watcher.last.join == [] && watcher.last.leave == [])
+    #expect(watcher.last.channels.join == [] && watcher.last.channels.leave == [])
     #expect(watcher.join("presence-a", "own", "1") == "")
   }
 
   @Test func `members on a connection prove more than a list without their channel`() {
     var watcher = Watcher.joined("own", "1")
     #expect(watcher.look() == "")
-    #expect(watcher.last.leave == [])
+    #expect(watcher.last.channels.leave == [])
   }
 
   @Test func `a look decides about a presence channel that was refused`() {
@@ -174,7 +174,7 @@ private struct Watcher {
     #expect(watcher.look("presence-a") == "+presence-a")
     #expect(watcher.look("presence-a") == "")
     #expect(watcher.look() == "-presence-a")
-    #expect(watcher.last.leave == ["presence-a"])
+    #expect(watcher.last.channels.leave == ["presence-a"])
   }
 
   @Test func `members of a channel that is refused after a reconnect leave with the channel`() {
@@ -187,15 +187,15 @@ private struct Watcher {
   @Test func `channels above the limit are not joined, and only a look tells of them`() {
     var watcher = Watcher(channelLimit: 1)
     #expect(watcher.look("presence-b", "presence-a") == "+presence-b")
-    #expect(watcher.last.join == ["presence-a"])
-    #expect(watcher.last.leftOut == 1)
+    #expect(watcher.last.channels.join == ["presence-a"])
+    #expect(watcher.last.channels.leftOut == 1)
     #expect(watcher.look("presence-a") == "-presence-b")
   }
 
   @Test func `without a wish for members, no channel is joined`() {
     var watcher = Watcher(joinsPresence: false)
     #expect(watcher.look("presence-a") == "+presence-a")
-    #expect(watcher.last.join == [] && watcher.last.leftOut == 0)
+    #expect(watcher.last.channels.join == [] && watcher.last.channels.leftOut == 0)
     #expect(watcher.look() == "-presence-a")
   }
 
@@ -251,10 +251,10 @@ private struct Watcher {
     #expect(watcher.join("presence-a", "own") == "")
     #expect(watcher.last == .init())
     #expect(watcher.look("presence-a") == "")
-    #expect(watcher.last.join == [])
+    #expect(watcher.last.channels.join == [])
     #expect(watcher.add("1") == "+presence-a +presence-a:1")
     #expect(watcher.remove("1") == "-presence-a:1 -presence-a")
-    #expect(watcher.last.leave == [])
+    #expect(watcher.last.channels.leave == [])
   }
 
   // MARK: Client events
