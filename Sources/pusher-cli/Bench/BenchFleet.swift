@@ -33,7 +33,11 @@ final class BenchFleet {
     (self.loop, self.ledger, self.diagnostics) = (loop, ledger, diagnostics)
     subscription = settings.subscription
     (channels, destination) = (subscription.channels, subscription.destination)
-    options = subscription.benchOptions
+    // No list of members: a run may have a million of them.
+    var options = subscription.sessionOptions()
+    options.ordersEvents = false
+    options.presence.members = 1
+    self.options = options
     rate = settings.load.connectionRate
     figures.subscribers = settings.load.subscribers
     subscribers = (0..<settings.load.subscribers).map { BenchSubscriber($0, fleet: self) }
@@ -42,10 +46,15 @@ final class BenchFleet {
 
   fileprivate var isSecure: Bool { destination.url.isSecure }
 
-  fileprivate func makeFeed(_ subscriber: BenchSubscriber) throws -> ChannelsFeed {
-    try ChannelsFeed(
+  /// - Parameter signer: `nil` for that of the settings.
+  func makeFeed(
+    _ sink: any EventSink & ChannelsFeedDelegate, signer: (any Signer)? = nil
+  ) throws -> ChannelsFeed {
+    let feed = try ChannelsFeed(
       loop: loop, destination: destination, settings: subscription.webSocket, options: options,
-      signer: subscription.signer(loop: loop), sink: subscriber)
+      signer: signer ?? subscription.signer(loop: loop), sink: sink)
+    feed.delegate = sink
+    return feed
   }
 
   /// Opens the sockets, each at its intended time; the first one is due at `begin`.
@@ -144,16 +153,6 @@ final class BenchFleet {
   fileprivate func noteGap() { if !isClosing { figures.gaps += 1 } }
 }
 
-extension SubscribeSettings {
-  /// Options of a session that keeps no list of members: a run may have a million of them.
-  var benchOptions: SessionOptions {
-    var options = sessionOptions()
-    options.ordersEvents = false
-    options.presence.members = 1
-    return options
-  }
-}
-
 /// One subscriber: a feed with one channel, and the times of its connection.
 final class BenchSubscriber {
   /// From 0.
@@ -187,7 +186,6 @@ final class BenchSubscriber {
     begin = time
     let feed = try fleet.makeFeed(self)
     self.feed = feed
-    feed.delegate = self
     feed.subscribe(channelName)
     feed.connect(in: fleet.deadlines)
   }

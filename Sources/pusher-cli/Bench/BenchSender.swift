@@ -226,11 +226,8 @@ private final class Visitor: ChannelsFeedDelegate {
   ) throws {
     (signature, self.channel) = (subscription.signature(secret), channel)
     (ledger, loop) = (fleet.ledger, fleet.loop)
-    let feed = try ChannelsFeed(
-      loop: loop, destination: subscription.destination, settings: subscription.webSocket,
-      options: subscription.benchOptions, signer: self, sink: self)
+    let feed = try fleet.makeFeed(self, signer: self)
     self.feed = feed
-    feed.delegate = self
     feed.connect(in: fleet.deadlines)
   }
 

@@ -1,5 +1,4 @@
 internal import PusherCore
-internal import PusherPlatform
 
 /// `bench` asks if it must, loads the server, and prints the figures.
 extension BenchSettings: RunnableSettings {
@@ -138,7 +137,7 @@ extension BenchSettings: RunnableSettings {
       return .usage
     }
     diagnostics.answer("load \(host)? \(words) [y/N]")
-    guard Self.isYes(Self.answer()) else {
+    guard Self.isYes(readLine() ?? "") else {
       diagnostics.answer("nothing was sent")
       return .usage
     }
@@ -169,16 +168,6 @@ extension BenchSettings: RunnableSettings {
 
   static func isYes(_ answer: String) -> Bool {
     ["y", "yes"].contains(answer.lowercased())
-  }
-
-  /// Reads one line of the terminal.
-  private static func answer() -> String {
-    var bytes: [UInt8] = []
-    var byte: UInt8 = 0
-    while bytes.count < 64, unsafe read(0, &byte, 1) == 1, byte != UInt8(ascii: "\n") {
-      bytes.append(byte)
-    }
-    return String(decoding: bytes, as: UTF8.self)
   }
 }
 
