@@ -154,16 +154,14 @@ extension SubscribeRun: RunPart {
     let hasList = discovery?.lister.hasList ?? true
     let wasConnected = channels.hasBeenOpen
     if members.isComplete, isSignedIn, hasList, wasConnected || !isOpenEnded { return nil }
-    let names = members.never(of: settings.channels)
-    let more = names.count > 3 ? " and \(names.count - 3) more" : ""
-    let shown = names.prefix(3).joined(separator: ", ")
+    let names = Quantities.listed(members.never(of: settings.channels))
     let missing =
       if !wasConnected {
         "no connection"
       } else if !isSignedIn {
         "no sign-in"
       } else {
-        hasList ? "no subscription to \(shown)\(more)" : "no list of channels"
+        hasList ? "no subscription to \(names)" : "no list of channels"
       }
     var obstacle = channels.obstacle(missing)
     if let limit { obstacle.reason = Redaction.redact(limit.cause) }

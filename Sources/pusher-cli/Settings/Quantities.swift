@@ -53,6 +53,12 @@ enum Quantities {
     return "\(bytes) bytes"
   }
 
+  /// Lists the first three names, and counts the others.
+  static func listed(_ names: [String]) -> String {
+    let more = names.count > 3 ? " and \(names.count - 3) more" : ""
+    return names.prefix(3).joined(separator: ", ") + more
+  }
+
   static func words(_ count: Int, of thing: String) -> String {
     TerminalText.words(count, of: thing)
   }

@@ -230,10 +230,8 @@ struct ServeSettings: CommandSettings {
         && file.first(variable) != nil && variable.isVisible(without: "")
     }
     guard !unread.isEmpty else { return }
-    let more = unread.count > 3 ? " and \(unread.count - 3) more" : ""
     resolved.warn(
-      "\(name): serve does not read \(unread.prefix(3).joined(separator: ", "))\(more); "
-        + "docs/moving.md says what to set")
+      "\(name): serve does not read \(Quantities.listed(unread)); docs/moving.md says what to set")
   }
 
   /// Returns the rate limit of Reverb's variables; warns if the dialect does not have it.
