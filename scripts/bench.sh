@@ -87,13 +87,8 @@ tell() {
 
 # start COMMAND...: starts a server that writes the file $work/port; sets `server` and `port`.
 start() {
-  rm -f "$work/port"
-  $pinning "$@" &
-  server=$!
+  launch "$work/port" $pinning "$@" || fail "this server did not start: $*"
   servers="$servers $server"
-  pids="$server $pids"
-  await test -s "$work/port" || fail "this server did not start: $*"
-  port=$(cat "$work/port")
 }
 
 # serve OPTION...: starts a server of the program.
@@ -406,10 +401,10 @@ redis() {
 # --- The limit: the program's times next to the minimum, a C program that copies, or the library
 # alone.
 
-# its SIDE: sets `its` to the program of the side.
+# its SIDE: sets `its` to the program of the side, and `mark` to the beginning of its other sides.
 its() {
-  its=$program
-  [ "$1" != before ] || its=$before
+  its=$program mark=''
+  [ "$1" != before ] || its=$before mark=before-
 }
 
 # take KEY SIDE CLIENT-WORD...: measures the CPU time of one run with `events` events. `source` has
@@ -478,10 +473,8 @@ printings() {
   print 800000
   for side in now ${before:+before}; do
     its "$side"
-    plain_side=plain
-    [ "$side" = now ] || plain_side='before-plain'
-    take timestamps "$plain_side" "$its" $printing
-    for key in filter format; do note limit "$round" "$key" "$plain_side" "$spent" "$events"; done
+    take timestamps "${mark}plain" "$its" $printing
+    for key in filter format; do note limit "$round" "$key" "${mark}plain" "$spent" "$events"; done
     take timestamps "$side" "$its" $printing -t
     take filter "$side" "$its" $printing -e 'price.*'
     take format "$side" "$its" $printing -F '%c %e %d'
@@ -494,10 +487,8 @@ many_channels() {
   print 800000
   for side in now ${before:+before}; do
     its "$side"
-    one=one
-    [ "$side" = now ] || one='before-one'
     source="channels 1 $events 200"
-    take channels "$one" "$its" $plain -n "$events" bench-00000
+    take channels "${mark}one" "$its" $plain -n "$events" bench-00000
     source="channels 10000 $events 200"
     take channels "$side" "$its" $plain -n "$events" $(seq -f 'bench-%05g' 0 9999)
   done
@@ -724,16 +715,14 @@ machine and its load. Instructions, in user space, do not. docs/benchmarks.md ha
 the measurements; BENCH_TABLES=all make bench prints all tables.
 END
 fi
-if wants channels; then
-  rounds "$runs" channels
-  printf '\nChannels:\n\n'
-  base=websockets show channels table
-fi
-if wants sse; then
-  rounds "$runs" sse
-  printf '\nEvent streams:\n\n'
-  base=httpx-sse show sse table
-fi
+for readers in channels:websockets:Channels 'sse:httpx-sse:Event streams'; do
+  kind=${readers%%:*}
+  wants "$kind" || continue
+  rounds "$runs" "$kind"
+  printf '\n%s:\n\n' "${readers##*:}"
+  base=${readers#*:}
+  base=${base%:*} show "$kind" table
+done
 if wants many; then
   serve 2>"$work/serve.log"
   rounds "$runs" many

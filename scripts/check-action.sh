@@ -19,13 +19,8 @@ program=$(realpath "${1:?name the program}")
 cd "$(dirname "$0")/.."
 temporary=$(mktemp -d)
 work=$temporary
+said=$work/said
 folder=''
-
-fail() {
-  echo "$script: $*" >&2
-  [ ! -s "$work/said" ] || sed 's/^/  it said: /' "$work/said" >&2
-  exit 1
-}
 
 python=$(scripts/python-peers.sh lint)
 tools=${python%/*}

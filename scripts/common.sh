@@ -3,8 +3,8 @@
 #
 #   . scripts/common.sh
 #
-# $pids: processes to end, the last one first · $temporary: folder to remove, or empty. Both may
-# change until the end.
+# $pids: processes to end, the last one first · $temporary: folder to remove, or empty · $said:
+# files that a failure shows. All may change until the end.
 #
 # Only some scripts use a variable.
 # shellcheck disable=SC2034
@@ -13,6 +13,7 @@ script=${script%.sh}
 swift=${SWIFT:-swift}
 pids=''
 temporary=''
+said=''
 
 stop() {
   status=$?
@@ -31,6 +32,7 @@ trap 'exit 143' TERM
 
 fail() {
   echo "$script: $*" >&2
+  for file in $said; do [ ! -s "$file" ] || sed "s|^|  ${file##*/}: |" "$file" >&2; done
   exit 1
 }
 
@@ -96,6 +98,18 @@ await() {
     done
     sleep 0.1
   done
+}
+
+# launch FILE COMMAND...: starts a server that writes its port to FILE; sets `server` and `port`. It
+# ends with the script.
+launch() {
+  port_file=$1
+  shift
+  rm -f "$port_file"
+  "$@" &
+  server=$!
+  pids="$server $pids"
+  await test -s "$port_file" && port=$(cat "$port_file")
 }
 
 # start_redis FOLDER [OPTION...]: starts one on a free port of 127.0.0.1, which writes nothing to

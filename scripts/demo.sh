@@ -21,14 +21,7 @@ else
 fi
 work=$(mktemp -d)
 temporary=$work
-
-fail() {
-  echo "demo: $*" >&2
-  for file in server subscriber trigger; do
-    [ ! -s "$work/$file.err" ] || sed "s/^/  $file said: /" "$work/$file.err" >&2
-  done
-  exit 1
-}
+said="$work/server.err $work/subscriber.err $work/trigger.err"
 
 show() {
   printf '\n$ %s\n' "$*"
@@ -41,11 +34,8 @@ export XDG_CONFIG_HOME="$work"
 export PUSHER_APP_ID=local PUSHER_APP_KEY=local PUSHER_APP_SECRET=local
 
 show 'pusher-cli serve --listen 127.0.0.1:0 --port-file port &'
-"$program" serve --listen 127.0.0.1:0 --port-file "$work/port" \
-  </dev/null >"$work/server.out" 2>"$work/server.err" &
-pids=$!
-await test -s "$work/port" || fail 'the server did not start'
-port=$(cat "$work/port")
+launch "$work/port" "$program" serve --listen 127.0.0.1:0 --port-file "$work/port" \
+  </dev/null >"$work/server.out" 2>"$work/server.err" || fail 'the server did not start'
 echo "listening on 127.0.0.1:$port"
 
 set -- --host 127.0.0.1 --port "$port" --scheme http --key local

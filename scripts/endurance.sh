@@ -40,7 +40,7 @@ minutes=${MINUTES:-5}
 
 # cycle own|shared: makes clients one after the other; the process must not grow.
 cycle() {
-  timeout $((cycles / 20 + 60)) "$figures" cycles "$cycles" "$(cat "$temporary/port")" "$1" >"$temporary/cycles"
+  timeout $((cycles / 20 + 60)) "$figures" cycles "$cycles" "$port" "$1" >"$temporary/cycles"
   awk -v kind="$1" -v limit=2048 '
     NR == 1 { threads = $3; descriptors = $4; memory = $5 }
     { print "soak: " kind " thread, after " $2 " clients: " $3 " threads, " $4 " descriptors, RSS " $5 " KiB" }
@@ -64,9 +64,7 @@ soak() {
   scripts/install-packages.sh bench
   python=$(scripts/python-peers.sh)
   figures=$(product library-figures)
-  timeout $((cycles / 10 + 120)) "$python" Benchmarks/websockets-greeter.py "$temporary/port" &
-  pids=$!
-  await test -s "$temporary/port"
+  launch "$temporary/port" timeout $((cycles / 10 + 120)) "$python" Benchmarks/websockets-greeter.py "$temporary/port"
   cycle own
   cycle shared
 }
@@ -90,20 +88,18 @@ losses() {
   start_redis "$temporary"
   ports=''
   for number in 1 2 3; do
-    "$program" serve -q --listen 127.0.0.1:0 --port-file "$temporary/$number" --redis "redis://127.0.0.1:$redis_port/0" \
-      --key local --app-id local --secret-file "$temporary/secret" &
-    last=$!
-    pids="$last $pids"
-    await test -s "$temporary/$number" || fail "server $number did not start"
-    ports="$ports $(cat "$temporary/$number")"
+    launch "$temporary/$number" "$program" serve -q --listen 127.0.0.1:0 --port-file "$temporary/$number" \
+      --redis "redis://127.0.0.1:$redis_port/0" --key local --app-id local --secret-file "$temporary/secret" ||
+      fail "server $number did not start"
+    ports="$ports $port"
   done
+  last=$server
   # Word splitting is intended: a list of ports.
   # shellcheck disable=SC2086
-  python3 Benchmarks/delivery-counter.py "$temporary/port" $ports >"$temporary/counted" &
-  counter=$!
-  pids="$counter $pids"
-  await test -s "$temporary/port" || fail 'the counter did not start'
-  "$program" bench -v --local --port "$(cat "$temporary/port")" --key local --app-id local --secret-file "$temporary/secret" \
+  launch "$temporary/port" python3 Benchmarks/delivery-counter.py "$temporary/port" $ports >"$temporary/counted" ||
+    fail 'the counter did not start'
+  counter=$server
+  "$program" bench -v --local --port "$port" --key local --app-id local --secret-file "$temporary/secret" \
     --subscribers "$subscribers" --rate 50 --time 6s -o json >"$temporary/figures" 2>"$temporary/notices" &
   bench=$!
   pids="$bench $pids"

@@ -17,12 +17,7 @@ program=$1
 . scripts/common.sh
 work=$(mktemp -d)
 temporary=$work
-
-fail() {
-  echo "examples: $*" >&2
-  sed 's/^/  it said: /' "$work/out" >&2 || true
-  exit 1
-}
+said=$work/out
 
 # expect NAME LINE...: checks that the program's output contains each line.
 expect() {
@@ -50,11 +45,8 @@ debug_build "$@"
 folder=$("$swift" build "$@" --show-bin-path)
 
 export PUSHER_APP_ID=local PUSHER_APP_KEY=local PUSHER_APP_SECRET=local
-"$program" serve --listen 127.0.0.1:0 --port-file "$work/port" \
-  </dev/null >/dev/null 2>"$work/server.err" &
-pids=$!
-await test -s "$work/port" || fail 'the server did not start'
-port=$(cat "$work/port")
+launch "$work/port" "$program" serve --listen 127.0.0.1:0 --port-file "$work/port" \
+  </dev/null >/dev/null 2>"$work/server.err" || fail 'the server did not start'
 
 # trigger WORD...: triggers an event.
 trigger() {

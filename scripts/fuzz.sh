@@ -11,6 +11,9 @@
 #   scripts/fuzz.sh differential [COUNT [SEED]]   compares the fast path from messages to lines with
 #                    the general one, over COUNT generated messages between guard pages (10,000,000
 #                    from seed 1). Prints the first difference and exits with status 1
+#
+# Word splitting is intended: several variables hold lists of words, and no path has a blank.
+# shellcheck disable=SC2046,SC2086
 set -eu
 
 # shellcheck source=scripts/common.sh
@@ -32,8 +35,6 @@ if [ "${1:-}" = differential ]; then
   set -- Differential
 else
   case $seconds in '' | *[!0-9]*) wrong "FUZZ_SECONDS is no number of seconds: $seconds" ;; esac
-  # Word splitting is intended: names without blanks.
-  # shellcheck disable=SC2046
   [ $# -gt 0 ] || set -- $(cd Tests/Fuzzing/Harnesses && printf '%s\n' *.swift | sed 's/\.swift$//')
   for harness in "$@"; do
     [ -f "Tests/Fuzzing/Harnesses/$harness.swift" ] || wrong "there is no harness '$harness' in Tests/Fuzzing/Harnesses"
@@ -45,8 +46,6 @@ mkdir -p "$work/bin" "$work/findings"
 # compile ARGUMENT...: compiles a part with optimisation; a harness also with branch coverage. The
 # modules are one package, as in Package.swift, so harnesses can use package declarations.
 compile() {
-  # Word splitting is intended: lists of words.
-  # shellcheck disable=SC2046,SC2086
   "$swiftc" -swift-version 6 -package-name pusher_cli -parse-as-library -whole-module-optimization -O $mode \
     -enable-upcoming-feature ExistentialAny -enable-upcoming-feature InternalImportsByDefault \
     -enable-upcoming-feature MemberImportVisibility \
@@ -68,8 +67,6 @@ for module in $modules; do
   objects="$objects $work/$module.o"
   if $stale || is_stale "$work/$module.o" "Sources/$module" Sources/CSystemVectors; then
     echo "fuzz: compiling $module" >&2
-    # Word splitting is intended: source paths contain no blanks.
-    # shellcheck disable=SC2046
     compile -module-name "$module" -emit-object -o "$work/$module.o" \
       -emit-module -emit-module-path "$work/$module.swiftmodule" $(find "Sources/$module" -name '*.swift')
     stale=true
@@ -83,13 +80,10 @@ for file in GuardedBytes HTTPHeadParser+Once RandomJSON RandomMessage ReceivedEv
 done
 source=Tests/Fuzzing
 [ "$1" != Differential ] || source=Tests/Differential
-# shellcheck disable=SC2086
 if $stale || is_stale "$work/harness" "$source" $support; then
   echo "fuzz: compiling $source" >&2
-  # shellcheck disable=SC2086
   compile -module-name TestSupport -emit-object -o "$work/TestSupport.o" \
     -emit-module -emit-module-path "$work/TestSupport.swiftmodule" $support
-  # shellcheck disable=SC2046,SC2086
   compile -module-name Fuzzing -emit-executable -emit-module-path "$work/Fuzzing.swiftmodule" \
     $(find "$source" -name '*.swift') "$work/TestSupport.o" \
     $objects $(pkg-config --libs openssl zlib libsodium hiredis) -o "$work/harness" 2>"$work/link.log" || {

@@ -25,28 +25,26 @@ say() {
   printf '%s\n' "install-packages: $*" >&2
 }
 
+# give_up STATUS TEXT
+give_up() {
+  say "$2"
+  exit "$1"
+}
+
 wanted=''
 for set in "$@"; do
   case " $sets " in
     *" $set "*) eval "wanted=\"\$wanted \$$set\"" ;;
-    *)
-      say "no set is called '$set'; there are: $sets"
-      exit 2
-      ;;
+    *) give_up 2 "no set is called '$set'; there are: $sets" ;;
   esac
 done
-if [ -z "$wanted" ]; then
-  say "name at least one set: $sets"
-  exit 2
-fi
+[ -n "$wanted" ] || give_up 2 "name at least one set: $sets"
 
 if ! command -v apt-get >/dev/null 2>&1 || ! command -v dpkg-query >/dev/null 2>&1; then
   if pkg-config --exists openssl zlib libsodium hiredis 2>/dev/null; then
-    say "no apt-get here; going on, since pkg-config finds openssl, zlib, libsodium and hiredis (Debian names:$wanted)"
-    exit 0
+    give_up 0 "no apt-get here; going on, since pkg-config finds openssl, zlib, libsodium and hiredis (Debian names:$wanted)"
   fi
-  say "no apt-get here, and pkg-config does not find openssl, zlib, libsodium and hiredis; Debian calls what is needed:$wanted"
-  exit 1
+  give_up 1 "no apt-get here, and pkg-config does not find openssl, zlib, libsodium and hiredis; Debian calls what is needed:$wanted"
 fi
 
 missing=''
@@ -56,17 +54,14 @@ for package in $wanted; do
   state=$(dpkg-query --show --showformat='${db:Status-Status}' "$package" 2>/dev/null || true)
   [ "$state" = installed ] || missing="$missing $package"
 done
-if [ -z "$missing" ]; then
-  exit 0
-fi
+[ -n "$missing" ] || exit 0
 
 if [ "$(id -u)" -eq 0 ]; then
   as_root='env'
 elif command -v sudo >/dev/null 2>&1 && sudo -n true 2>/dev/null; then
   as_root='sudo -n env'
 else
-  say "these packages are missing; install them as root: apt-get install$missing"
-  exit 1
+  give_up 1 "these packages are missing; install them as root: apt-get install$missing"
 fi
 
 say "installing$missing"
@@ -90,7 +85,6 @@ if ! {
     $as_root DEBIAN_FRONTEND=noninteractive apt-get -q -y --no-install-recommends install $missing
 } </dev/null >"$log" 2>&1; then
   cat "$log" >&2
-  say "apt-get could not install$missing"
-  exit 1
+  give_up 1 "apt-get could not install$missing"
 fi
 say 'done'

@@ -54,9 +54,12 @@ verbatim() {
   return "$status"
 }
 
-# write_commands: writes the input "run" into the file of COMMANDS, which goes with this step. A
-# file, because arguments are public and the commands may have a secret.
+# write_commands: writes the input "run" into the file of COMMANDS, which goes with this step, and
+# sets RUN_COMMANDS to the words that run it. A file, because arguments are public and the commands
+# may have a secret.
 write_commands() {
+  # shellcheck disable=SC2034
+  RUN_COMMANDS=(bash --noprofile --norc -eo pipefail)
   COMMANDS=$(mktemp "$RUNNER_TEMP/pusher-cli-run.XXXXXXXX")
   export COMMANDS
   trap 'rm -f "$COMMANDS"' EXIT

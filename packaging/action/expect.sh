@@ -17,8 +17,7 @@ done
 set +f
 if [ -n "$INPUT_RUN" ]; then
   write_commands
-  # shellcheck disable=SC2016
-  arguments+=(--on-ready='exec bash --noprofile --norc -eo pipefail "$COMMANDS"')
+  arguments+=(--on-ready="exec ${RUN_COMMANDS[*]} \"\$COMMANDS\"")
 fi
 
 status=0

@@ -14,7 +14,7 @@ if [ -z "$INPUT_EXPECT" ] && [ -n "$INPUT_RUN" ]; then
   write_commands
   status=0
   verbatim pusher-cli serve --listen="127.0.0.1:$INPUT_PORT" --no-console -- \
-    bash --noprofile --norc -eo pipefail "$COMMANDS" </dev/null || status=$?
+    "${RUN_COMMANDS[@]}" "$COMMANDS" </dev/null || status=$?
   [ "$status" -eq 0 ] || fail "the commands of 'run' ended with status $status; the messages above say why"
   exit 0
 fi
