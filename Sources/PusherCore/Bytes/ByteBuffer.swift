@@ -3,14 +3,15 @@ internal import CSystemVectors
 /// A queue of bytes in one growing allocation: written at the end, read in place at the front.
 ///
 /// Transports read from a descriptor straight into it, and machines scan it without copies. At
-/// least ``padding`` readable bytes follow the last byte, so that wide loads need no end checks.
-@safe package final class ByteBuffer {
+/// least ``padding`` readable bytes follow the last byte, so that wide loads need no end checks. What
+/// other modules do for each event is inlinable.
+@safe @usableFromInline package final class ByteBuffer {
   /// Readable bytes after the last byte of any view.
   package static let padding = 64
 
-  private var base: UnsafeMutablePointer<UInt8>
-  private var start = 0
-  private var end = 0
+  @usableFromInline private(set) var base: UnsafeMutablePointer<UInt8>
+  @usableFromInline private(set) var start = 0
+  @usableFromInline private(set) var end = 0
   private let initialCapacity: Int
   /// Private, so that the compiler can prove exclusive access.
   private var size: Int
@@ -25,7 +26,7 @@ internal import CSystemVectors
 
   deinit { unsafe base.deallocate() }
 
-  package var count: Int { end &- start }
+  @inlinable package var count: Int { end &- start }
   package var isEmpty: Bool { end == start }
   /// Bytes that fit without growing, without the padding.
   package var capacity: Int { size }
@@ -34,7 +35,7 @@ internal import CSystemVectors
   package var writable: Int { size &- end }
 
   /// The waiting bytes in place, valid until the buffer is written to or reserved.
-  package var view: ByteView {
+  @inlinable package var view: ByteView {
     @inline(__always) get { unsafe ByteView(base: base + start, count: end &- start) }
   }
 
