@@ -51,7 +51,7 @@ package struct AuthEndpoint {
 
   /// Lets a page of another origin read the answer, with or without credentials.
   ///
-  /// ``OriginPolicy`` has already allowed the origin.
+  /// ``AccessPolicy`` has already allowed the origin.
   private static func crossOrigin(_ head: HTTPRequestHead) -> HTTPHeaders {
     guard let origin = head.headers["Origin"] else { return HTTPHeaders() }
     var headers = HTTPHeaders([

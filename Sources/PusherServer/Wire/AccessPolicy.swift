@@ -2,48 +2,43 @@ package import PusherCore
 
 /// Decides by `Origin` and `Host`, before any path, key or signature is checked.
 package struct AccessPolicy: Sendable, Equatable {
-  package var origins = OriginPolicy()
-  package var hosts = HostPolicy()
+  /// Origins of allowed pages besides local ones.
+  ///
+  /// A browser names a page's origin in `Origin` (RFC 6454 section 7; the Fetch standard), and no
+  /// script can change it. A request without an `Origin` comes from a program.
+  package var origins: Set<Origin> = []
+  /// Allowed `Host` names besides local ones, as protection against DNS rebinding.
+  ///
+  /// A rebound page seems to read from its own server, so the browser sends no `Origin`. But `Host`
+  /// holds the page's name.
+  package var hosts: Set<LocalHost> = []
+  /// Allows any `Host`, because other machines reach the server by unknown names.
+  package var isPublic = false
 
   package init() {}
 
   /// Returns `nil` if every field of a repeated name, and the host of a target that is a whole URL,
   /// are allowed.
   package func refusal(_ head: HTTPRequestHead) -> AccessRefusal? {
-    if let origin = head.headers.all("Origin").first(where: { !origins.allows($0) }) {
+    if let origin = head.headers.all("Origin").first(where: { !allows(origin: $0) }) {
       return .origin(origin)
     }
-    return head.hosts.first { !hosts.allows($0) }.map { .host($0) }
+    return head.hosts.first { !allows(host: $0) }.map { .host($0) }
   }
-}
 
-/// Allowed `Host` names, as protection against DNS rebinding.
-///
-/// A rebound page seems to read from its own server, so the browser sends no `Origin`. But `Host`
-/// holds the page's name.
-package struct HostPolicy: Sendable, Equatable {
-  package var allowed: Set<LocalHost>
-  /// Allows any name, because other machines reach the server by unknown names.
-  package var isPublic: Bool
-
-  package init(allowed: Set<LocalHost> = [], isPublic: Bool = false) {
-    self.allowed = allowed
-    self.isPublic = isPublic
+  /// Refuses a malformed origin.
+  package func allows(origin field: String) -> Bool {
+    guard let origin = Origin(field) else { return false }
+    return origin.isLocal || origins.contains(origin)
   }
 
   /// Allows an empty `Host` too.
-  package func allows(_ field: String) -> Bool {
+  package func allows(host field: String) -> Bool {
     guard !isPublic, !field.isEmpty else { return true }
     guard let (host, _) = LocalHost.split(field) else { return false }
-    return host.isLocal || allowed.contains(host)
+    return host.isLocal || hosts.contains(host)
   }
-}
 
-/// Allowed pages: local ones, and the listed origins.
-///
-/// A browser names a page's origin in `Origin` (RFC 6454 section 7; the Fetch standard), and no
-/// script can change it. A request without an `Origin` comes from a program.
-package struct OriginPolicy: Sendable, Equatable {
   package struct Origin: Sendable, Hashable, CustomStringConvertible {
     package let description: String
     /// True if a server on this machine sent the page.
@@ -77,16 +72,6 @@ package struct OriginPolicy: Sendable, Equatable {
       bytes.first.map { $0 &- 0x61 < 26 } ?? false
         && bytes.allSatisfy { $0 &- 0x61 < 26 || $0 &- 0x30 < 10 || "+-.".utf8.contains($0) }
     }
-  }
-
-  package var allowed: Set<Origin>
-
-  package init(allowed: Set<Origin> = []) { self.allowed = allowed }
-
-  /// Refuses a malformed origin.
-  package func allows(_ field: String) -> Bool {
-    guard let origin = Origin(field) else { return false }
-    return origin.isLocal || allowed.contains(origin)
   }
 }
 
@@ -128,38 +113,31 @@ package struct LocalHost: Sendable, Hashable, CustomStringConvertible {
   private let isAddress6: Bool
 
   /// Parses a name, an address, or an IPv6 address in brackets; `nil` for all other texts.
-  package init?(_ text: some StringProtocol) {
-    var bytes = Array(text.utf8)[...]
-    isAddress6 = bytes.first == UInt8(ascii: "[")
-    if isAddress6 {
-      guard bytes.last == UInt8(ascii: "]"), bytes.count > 2 else { return nil }
-      bytes = bytes.dropFirst().dropLast()
-      guard bytes.allSatisfy(Self.isAddressByte) else { return nil }
-    } else {
-      if bytes.last == UInt8(ascii: ".") { bytes.removeLast() }
-      let labels = bytes.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
-      guard bytes.count <= 253, !labels.contains(where: \.isEmpty),
-        bytes.allSatisfy(Self.isNameByte)
-      else { return nil }
+  package init?(_ text: String) {
+    guard text.utf8.last != UInt8(ascii: ":"), case (let host, nil)? = Self.split(text) else {
+      return nil
     }
-    name = String(decoding: bytes.map(Self.lowercased), as: UTF8.self)
+    self = host
+  }
+
+  private init?(name: String, isAddress6: Bool) {
+    var bytes = name.utf8[...]
+    if !isAddress6, bytes.last == UInt8(ascii: ".") { bytes.removeLast() }
+    let labels = bytes.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
+    guard
+      isAddress6
+        ? bytes.allSatisfy(Self.isAddressByte)
+        : bytes.count <= 253 && !labels.contains(where: \.isEmpty)
+    else { return nil }
+    (self.name, self.isAddress6) = (String(Substring(bytes)), isAddress6)
   }
 
   /// Parses `HOST` or `HOST:PORT` of a Host field or an origin; returns `nil` for all other texts.
-  package static func split(_ authority: some StringProtocol) -> (host: LocalHost, port: Int?)? {
-    let bytes = Array(authority.utf8)
-    let end = bytes.lastIndex(of: UInt8(ascii: "]")) ?? bytes.startIndex
-    guard let colon = bytes[end...].firstIndex(of: UInt8(ascii: ":")) else {
-      return LocalHost(authority).map { ($0, nil) }
-    }
-    let digits = bytes[(colon + 1)...]
-    guard let host = LocalHost(String(decoding: bytes[..<colon], as: UTF8.self)),
-      digits.count <= 5, digits.allSatisfy({ $0 &- 0x30 < 10 })
+  package static func split(_ authority: String) -> (host: LocalHost, port: Int?)? {
+    guard let (name, port) = try? HTTPURL.hostAndPort(authority[...]),
+      let host = LocalHost(
+        name: name, isAddress6: authority.utf8.first == UInt8(ascii: "["))
     else { return nil }
-    guard !digits.isEmpty else { return (host, nil) }
-    guard let port = Int(String(decoding: digits, as: UTF8.self)), 1...65_535 ~= port else {
-      return nil
-    }
     return (host, port)
   }
 
@@ -191,19 +169,10 @@ package struct LocalHost: Sendable, Hashable, CustomStringConvertible {
     return octets.count == 4 ? octets[0] == 127 : octets == [UInt8](repeating: 0, count: 15) + [1]
   }
 
-  // MARK: Characters
-
-  private static func isNameByte(_ byte: UInt8) -> Bool {
-    byte &- 0x30 < 10 || (byte | 0x20) &- 0x61 < 26 || byte == UInt8(ascii: "-")
-      || byte == UInt8(ascii: "_") || byte == UInt8(ascii: ".")
-  }
-
+  /// Allows no zone, unlike a URL.
   private static func isAddressByte(_ byte: UInt8) -> Bool {
-    byte &- 0x30 < 10 || (byte | 0x20) &- 0x61 < 6 || byte == UInt8(ascii: ":")
-      || byte == UInt8(ascii: ".")
+    Hex.value(of: byte) != nil || byte == UInt8(ascii: ":") || byte == UInt8(ascii: ".")
   }
-
-  private static func lowercased(_ byte: UInt8) -> UInt8 { byte &- 0x41 < 26 ? byte | 0x20 : byte }
 }
 
 // Signs that a request came from another machine.

@@ -370,7 +370,7 @@ extension ServerLogEvent {
   fileprivate var advice: String {
     switch self {
     case .accessRefused(.origin(let text), _):
-      guard let origin = OriginPolicy.Origin(text) else { return "" }
+      guard let origin = AccessPolicy.Origin(text) else { return "" }
       let isAnybodys = origin.description == "null"
       return "; --allow-origin \(origin) would allow it"
         + (isAnybodys ? ", and everyone's sandboxed pages too" : "")

@@ -13,7 +13,7 @@ extension ListenSettings {
     ailment: @escaping () -> String?, families: @escaping () -> [MetricFamily]
   ) throws -> MonitoringEndpoint {
     var access = AccessPolicy()
-    access.hosts.isPublic = !isLoopback
+    access.isPublic = !isLoopback
     let startedAt = SystemClock.wall()
     let endpoint = try MonitoringEndpoint(
       loop: loop, at: address, access: access,

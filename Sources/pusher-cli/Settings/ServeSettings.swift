@@ -48,7 +48,7 @@ struct ServeSettings: CommandSettings {
     server.webhooks.delay = resolved[.webhookDelay].time
     server.webhooks.trust = TLSEnvironment(resolved.environment.variables)
     server.access = try Self.access(resolved, isLocal: listen.isLoopback)
-    server.authEndpoints = Self.authEndpoints(server.access.hosts, &resolved)
+    server.authEndpoints = Self.authEndpoints(server.access, &resolved)
     server.acceptsCompression = resolved[.compression].isOn
     monitor = try ListenSettings(metrics: &resolved, handed.metrics)
     drain = resolved[.drain].duration
@@ -120,21 +120,21 @@ struct ServeSettings: CommandSettings {
     _ resolved: Resolved, isLocal: Bool
   ) throws(UsageError) -> AccessPolicy {
     var access = AccessPolicy()
-    access.hosts.isPublic = !isLocal
+    access.isPublic = !isLocal
     for text in resolved[.allowOrigin].texts {
       // Accept an origin as copied from a browser's address bar.
       let isPasted = text.hasSuffix("/") && !text.hasSuffix("//")
-      guard let origin = OriginPolicy.Origin(isPasted ? text.dropLast() : text[...]) else {
+      guard let origin = AccessPolicy.Origin(isPasted ? text.dropLast() : text[...]) else {
         throw UsageError(
           "--allow-origin: '\(text)' is not of the form https://HOST or https://HOST:PORT")
       }
-      access.origins.allowed.insert(origin)
+      access.origins.insert(origin)
     }
     for text in resolved[.allowHost].texts {
       guard let host = LocalHost(text) ?? LocalHost("[\(text)]") else {
         throw UsageError("--allow-host: '\(text)' is not a host name or address without a port")
       }
-      access.hosts.allowed.insert(host)
+      access.hosts.insert(host)
     }
     return access
   }
@@ -148,21 +148,21 @@ struct ServeSettings: CommandSettings {
     return file.map { CertificateFiles($0, key: key, tls: tls) }
   }
 
-  private static func authEndpoints(_ hosts: HostPolicy, _ resolved: inout Resolved) -> Reach {
-    let names = hosts.allowed.filter { !$0.isLocal }.map(\.description).sorted()
+  private static func authEndpoints(_ access: AccessPolicy, _ resolved: inout Resolved) -> Reach {
+    let names = access.hosts.filter { !$0.isLocal }.map(\.description).sorted()
     switch resolved[.authEndpoints].choice {
-    case true where hosts.isPublic || !names.isEmpty:
+    case true where access.isPublic || !names.isEmpty:
       resolved.warn(
         "--serve-auth: everyone who reaches this server, also through a proxy, gets signatures "
           + "for every channel")
-    case nil where !hosts.isPublic && !names.isEmpty:
+    case nil where !access.isPublic && !names.isEmpty:
       resolved.warn(
         "--allow-host \(names.joined(separator: ", ")): requests for this name or through a proxy "
           + "cannot use the authorisation endpoints, /faults and the console; --serve-auth "
           + "opens the endpoints to everyone, --no-serve-auth removes them")
     default: break
     }
-    let usual = hosts.isPublic ? Reach.nobody : .thisMachine
+    let usual = access.isPublic ? Reach.nobody : .thisMachine
     return resolved[.authEndpoints].choice.map { $0 ? .everybody : .nobody } ?? usual
   }
 

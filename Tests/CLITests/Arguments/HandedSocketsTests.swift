@@ -102,6 +102,6 @@ import Testing
     let own = try serve(
       "--secret-file s --key k", ["LISTEN_PID": "77", "LISTEN_FDS": "1"],
       files: PretendFiles(contents: ["s": "mine"], sockets: [3: .success(Self.everywhere)]))
-    #expect(own.server.access.hosts.isPublic && own.server.authEndpoints == .nobody)
+    #expect(own.server.access.isPublic && own.server.authEndpoints == .nobody)
   }
 }

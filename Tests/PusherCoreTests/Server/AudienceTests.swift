@@ -15,8 +15,8 @@ import Testing
     let test = try ServerHarness {
       $0.authEndpoints = endpoints
       $0.console = console
-      $0.access.hosts.allowed = LocalHost(publicName).map { [$0] } ?? []
-      $0.access.origins.allowed = OriginPolicy.Origin("https://\(publicName)").map { [$0] } ?? []
+      $0.access.hosts = LocalHost(publicName).map { [$0] } ?? []
+      $0.access.origins = AccessPolicy.Origin("https://\(publicName)").map { [$0] } ?? []
     }
     test.server.console = Console(
       ConsoleOptions(token: token, version: "1", reach: console), host: test.server)

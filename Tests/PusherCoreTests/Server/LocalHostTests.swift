@@ -106,39 +106,42 @@ import Testing
 
   @Test(arguments: origins)
   func `an origin is local, is not, or is none`(text: String, isLocal: Bool?) {
-    let policy = OriginPolicy()
-    #expect(OriginPolicy.Origin(text).map { policy.allows($0.description) } == isLocal)
-    #expect(policy.allows(text) == (isLocal ?? false))
+    let policy = AccessPolicy()
+    #expect(AccessPolicy.Origin(text).map { policy.allows(origin: $0.description) } == isLocal)
+    #expect(policy.allows(origin: text) == (isLocal ?? false))
   }
 
   @Test func `an origin that is named is allowed in every spelling of it, and no other`() throws {
     let names = ["https://Shop.example:443", "http://192.168.1.5:3000", "null", "app://x"]
-    let policy = OriginPolicy(allowed: Set(try names.map { try #require(OriginPolicy.Origin($0)) }))
+    var policy = AccessPolicy()
+    policy.origins = Set(try names.map { try #require(AccessPolicy.Origin($0)) })
     for origin in [
       "https://shop.example", "https://shop.example.", "HTTPS://SHOP.example:443",
       "http://192.168.1.5:3000", "null", "app://x",
-    ] { #expect(policy.allows(origin), "\(origin)") }
+    ] { #expect(policy.allows(origin: origin), "\(origin)") }
     for origin in [
       "http://shop.example", "https://shop.example:444", "https://a.shop.example",
       "http://192.168.1.5", "https://192.168.1.5:3000", "file://", "app://y",
       "https://shop.example/",
-    ] { #expect(!policy.allows(origin), "\(origin)") }
+    ] { #expect(!policy.allows(origin: origin), "\(origin)") }
   }
 
   @Test func `a host that is named is allowed with any port, and no other`() throws {
     let names = ["Dev.Example", "192.168.1.5", "[fe80::1]"]
-    let policy = HostPolicy(allowed: Set(try names.map { try #require(LocalHost($0)) }))
+    var policy = AccessPolicy()
+    policy.hosts = Set(try names.map { try #require(LocalHost($0)) })
     for host in ["dev.example", "dev.example.:6001", "192.168.1.5:6001", "[FE80::1]:80", ""] {
-      #expect(policy.allows(host), "\(host)")
+      #expect(policy.allows(host: host), "\(host)")
     }
     for host in ["a.dev.example", "192.168.1.6", "[fe80::2]", "example", "dev.example:x"] {
-      #expect(!policy.allows(host), "\(host)")
+      #expect(!policy.allows(host: host), "\(host)")
     }
   }
 
   @Test func `a server that others reach may be asked for by any name`() {
-    let policy = HostPolicy(isPublic: true)
-    for host in ["evil.example", "10.0.0.1:6001", "a b"] { #expect(policy.allows(host)) }
+    var policy = AccessPolicy()
+    policy.isPublic = true
+    for host in ["evil.example", "10.0.0.1:6001", "a b"] { #expect(policy.allows(host: host)) }
   }
 
   @Test func `no text of any kind stops the reading`() {
@@ -151,8 +154,8 @@ import Testing
       }
       let host = LocalHost(String(text))
       #expect(host.map { LocalHost($0.description) == $0 } ?? true)
-      let origin = OriginPolicy.Origin("http://" + String(text))
-      #expect(origin.map { OriginPolicy.Origin($0.description) == $0 } ?? true)
+      let origin = AccessPolicy.Origin("http://" + String(text))
+      #expect(origin.map { AccessPolicy.Origin($0.description) == $0 } ?? true)
     }
   }
 
