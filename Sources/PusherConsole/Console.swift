@@ -10,7 +10,11 @@ package final class Console: ServerConsole {
 
   private unowned let host: Server
   private let options: ConsoleOptions
-  private let instance = StreamInstance.unique()
+  /// One run of the console: 16 hexadecimal digits.
+  ///
+  /// Entry numbers begin anew with each run. The ID of a message is `INSTANCE-NUMBER`, so an ID of
+  /// an earlier run cannot be taken for one of this run.
+  private let instance = Hex.encode(SecureRandom.bytes(8))
   private let started = SystemClock.wall().rfc3339
   private var streams: [ConsoleStream] = []
 
@@ -44,7 +48,7 @@ package final class Console: ServerConsole {
     for head: HTTPRequestHead
   ) -> (take: () -> Portion?, close: () -> Void)? {
     let feed = host.feed
-    let last = head.headers["Last-Event-ID"].flatMap(instance.number)
+    let last = head.headers["Last-Event-ID"].flatMap(number)
     let wakeUp = host.loop.wakeUp
     guard let recording = options.recording else {
       let start = last.map { ServerFeed.Start.after($0) } ?? .oldest
@@ -55,6 +59,14 @@ package final class Console: ServerConsole {
       return nil
     }
     return (run.take, run.close)
+  }
+
+  /// Returns the number in a message's ID; `nil` for an ID of another run, and for other text.
+  private func number(of messageID: String) -> Int? {
+    guard let digits = messageID.dropping(prefix: instance + "-"),
+      digits.utf8.allSatisfy({ $0 &- 0x30 < 10 })
+    else { return nil }
+    return Int(digits)
   }
 
   package func flush(at now: Instant) {
@@ -71,7 +83,7 @@ package final class Console: ServerConsole {
 
   private var hello: JSONValue {
     [
-      "version": .string(options.version), "instance": .string(instance.id),
+      "version": .string(options.version), "instance": .string(instance),
       "started": .string(started), "time": .string(SystemClock.wall().rfc3339),
       "keeps_token": .bool(options.keepsToken),
       "service": .string(host.applications.dialect.name), "shared": .bool(host.isShared),

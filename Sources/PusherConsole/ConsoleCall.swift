@@ -419,8 +419,8 @@ extension ConsoleCall {
       url = try HTTPURL(parsing: target?["url"] ?? "")
     } catch { throw .failure(400, "url is not the address of this server: \(error)") }
     let place = SnippetTarget(hub.application, at: url, signsChannels: host.signsChannels)
-    let list = Snippet.allCases.map { snippet -> JSONValue in
-      ["name": .string(snippet.rawValue), "text": .string(snippet.text(for: place))]
+    let list = place.snippets.map { name, text -> JSONValue in
+      ["name": .string(name), "text": .string(text)]
     }
     return .json(
       .object(present: [

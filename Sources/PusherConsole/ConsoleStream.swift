@@ -11,7 +11,7 @@ final class ConsoleStream: ConnectionSocket {
   weak var carrier: ServerConnection?
   /// Returns the lines that are ready, maybe none; `nil` if no more can come.
   private let take: () -> Portion?
-  private let instance: StreamInstance
+  private let instance: String
   private var portion: Portion = ([], false)
   /// Index of the next line of the portion.
   private var next = 0
@@ -30,7 +30,7 @@ final class ConsoleStream: ConnectionSocket {
   private static let heartbeat = Duration.seconds(15)
 
   init(
-    of instance: StreamInstance, hello: JSONValue, on carrier: ServerConnection, at now: Instant,
+    of instance: String, hello: JSONValue, on carrier: ServerConnection, at now: Instant,
     take: @escaping () -> Portion?, onEnd: @escaping (ConsoleStream) -> Void
   ) {
     (self.take, self.instance, self.carrier, self.onEnd) = (take, instance, carrier, onEnd)
@@ -88,12 +88,12 @@ final class ConsoleStream: ConnectionSocket {
     switch line {
     case .entry(let number, let text):
       EventStreamWriter.write(
-        event: "entry", id: instance.messageID(number), data: text, to: output)
-    case .dropped(let loss):
+        event: "entry", id: "\(instance)-\(number)", data: text, to: output)
+    case .dropped(let count, let last, let cause):
       // With an ID, so that a reader who comes back is not told again.
       EventStreamWriter.write(
-        event: "dropped", id: instance.messageID(loss.last),
-        data: #"{"count":\#(loss.count),"reason":"\#(loss.cause.rawValue)"}"#, to: output)
+        event: "dropped", id: "\(instance)-\(last)",
+        data: #"{"count":\#(count),"reason":"\#(cause.rawValue)"}"#, to: output)
     }
   }
 
@@ -115,27 +115,6 @@ final class ConsoleStream: ConnectionSocket {
     guard !isFinished else { return }
     isFinished = true
     onEnd(self)
-  }
-}
-
-/// One run of the console, which the IDs of its messages name.
-///
-/// Entry numbers begin anew with each run. An ID is `INSTANCE-NUMBER`, so an ID of an earlier run
-/// cannot be taken for one of this run.
-struct StreamInstance: Equatable {
-  /// 16 hexadecimal digits.
-  let id: String
-
-  static func unique() -> StreamInstance { StreamInstance(id: Hex.encode(SecureRandom.bytes(8))) }
-
-  func messageID(_ number: Int) -> String { "\(id)-\(number)" }
-
-  /// Returns the entry's number; `nil` for the ID of another run and for other text.
-  func number(of messageID: String) -> Int? {
-    guard let digits = messageID.dropping(prefix: id + "-"),
-      digits.utf8.allSatisfy({ $0 &- 0x30 < 10 })
-    else { return nil }
-    return Int(digits)
   }
 }
 

@@ -1,36 +1,18 @@
 package import PusherCore
 package import PusherServer
 
-/// A library or tool whose snippet connects an app to this server.
-///
-/// All snippets use the channel and the event of the README. The console's page shows all of them,
-/// `serve --print-snippets` prints the first one.
-package enum Snippet: String, CaseIterable, Sendable {
-  case pusherJS = "pusher-js"
-  case laravelEcho = "Laravel Echo"
-  case laravelEnvironment = "Laravel .env"
-  case php = "PHP"
-  case python = "Python"
-  case ruby = "Ruby"
-  case swift = "Swift"
-  case curl = "curl"
-
-  /// Returns the snippet, which ends with a newline.
-  package func text(for target: SnippetTarget) -> String {
-    switch self {
-    case .pusherJS: target.pusherJS
-    case .laravelEcho: target.laravelEcho
-    case .laravelEnvironment: target.laravelEnvironment
-    case .php: target.php
-    case .python: target.python
-    case .ruby: target.ruby
-    case .swift: target.swift
-    case .curl: target.curl
-    }
-  }
-}
-
 extension SnippetTarget {
+  /// Libraries and tools with the snippets that connect an app to this server.
+  ///
+  /// All snippets use the channel and the event of the README, and end with a newline. The page of
+  /// the console shows all of them, `serve --print-snippets` prints the first one.
+  package var snippets: [(name: String, text: String)] {
+    [
+      ("pusher-js", pusherJS), ("Laravel Echo", laravelEcho), ("Laravel .env", laravelEnvironment),
+      ("PHP", php), ("Python", python), ("Ruby", ruby), ("Swift", swift), ("curl", curl),
+    ]
+  }
+
   // MARK: Clients
 
   /// Options of pusher-js, which Laravel Echo passes on.
@@ -45,7 +27,7 @@ extension SnippetTarget {
     """
   }
 
-  fileprivate var pusherJS: String {
+  package var pusherJS: String {
     let endpoint = doubleQuoted("\(place)/pusher/auth")
     let signing = """
 

@@ -401,8 +401,7 @@ extension ServerLogEvent {
 extension ServeSettings {
   func printedText(port: UInt16) -> String? {
     if printsEnvironment { return environmentBlock(port: port) }
-    guard printsSnippets else { return nil }
-    return lines(port: port, comment: "//") { target in Snippet.pusherJS.text(for: target) }
+    return printsSnippets ? lines(port: port, comment: "//", \.pusherJS) : nil
   }
 
   /// Lines for a `.env` file that point an application at this server, with Laravel's names.
@@ -474,8 +473,8 @@ final class RunRecord {
     case .entry(_, let text):
       output.buffer.append(text)
       output.buffer.append(UInt8(ascii: "\n"))
-    case .dropped(let loss):
-      diagnostics.warning("--record: '\(path)' is slow: \(loss.count) entries were dropped")
+    case .dropped(let count, _, _):
+      diagnostics.warning("--record: '\(path)' is slow: \(count) entries were dropped")
     }
   }
 

@@ -141,9 +141,8 @@ import Testing
 }
 
 /// docs/console.md, "What the page remembers".
-@Suite struct `The console: the ring of entries that are kept` {
-  /// Size of an entry in the ring, in bytes.
-  private func size(_ text: String) -> Int { text.utf8.count + EntryHistory.lengthSize }
+@Suite struct `The console: the entries that are kept` {
+  private func size(_ text: String) -> Int { text.utf8.count + EntryHistory.overhead }
 
   @Test func `the last entries are kept, the oldest first`() {
     var history = EntryHistory(3)
@@ -155,8 +154,8 @@ import Testing
     #expect(history.texts(skipping: 3) == [])
   }
 
-  @Test func `every length at every place of the ring comes back whole`() {
-    for byteLimit in EntryHistory.lengthSize...64 {
+  @Test func `entries of every length are kept up to both limits`() {
+    for byteLimit in EntryHistory.overhead...(6 * EntryHistory.overhead) {
       var history = EntryHistory(5, byteLimit: byteLimit)
       var model: [String] = []
       for number in 0..<300 {
@@ -176,9 +175,9 @@ import Testing
     }
   }
 
-  @Test func `the ring of the server holds four megabytes of entries, and no more`() {
+  @Test func `the server keeps four megabytes of entries, and no more`() {
     var history = EntryHistory(100_000)
-    let text = String(repeating: "x", count: 1020)
+    let text = String(repeating: "x", count: 1024 - EntryHistory.overhead)
     for _ in 0..<5000 { history.add(text) }
     #expect(history.count == (4 << 20) / 1024)
     #expect(history.texts(skipping: history.count - 1) == [text])
