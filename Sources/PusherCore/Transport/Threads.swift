@@ -33,7 +33,7 @@ package final class LoopThread: Sendable {
   /// Calls `begin` on the thread and serves its member until that leaves.
   ///
   /// `failed` gets the reason if the system lacks resources, maybe on this thread.
-  package func join(
+  func join(
     _ begin: @escaping @Sendable (EventLoop) -> any LoopMember,
     failed: @escaping @Sendable (String) -> Void
   ) {
@@ -48,7 +48,7 @@ package final class LoopThread: Sendable {
     if let wakeUp { wakeUp.post { [self] in admit(entry, $0) } } else if needsThread { start() }
   }
 
-  package func leave(_ member: any LoopMember, _ loop: EventLoop) {
+  func leave(_ member: any LoopMember, _ loop: EventLoop) {
     loop.remove(member: member)
     let whenIdle = membership.withLock { membership -> [@Sendable () -> Void] in
       membership.members -= 1
@@ -109,81 +109,63 @@ package final class LoopThread: Sendable {
   }
 }
 
-/// Orders from any thread to a loop's thread, in the order of calls; part of a state behind a lock.
-package struct ThreadOrders<Element: Sendable>: Sendable {
-  private var orders: [Element] = []
-  var hasThread = false
-  package var wakeUp: WakeUp?
+/// Orders from any thread to a member of a ``LoopThread`` that exists only while it has work.
+package final class OnDemandThread<Member: LoopMember>: Sendable {
+  package typealias Order = @Sendable (Member) -> Void
+  private typealias Orders = (
+    waiting: [(order: Order, failed: @Sendable (String) -> Void)], hasThread: Bool, wakeUp: WakeUp?
+  )
 
-  package init() {}
-
-  /// Adds an order; returns the wake-up to signal after unlocking, or `nil` if orders already wait.
-  package mutating func post(_ order: Element) -> WakeUp? {
-    orders.append(order)
-    return orders.count == 1 ? wakeUp : nil
-  }
-
-  package mutating func take() -> [Element] {
-    defer { orders = [] }
-    return orders
-  }
-
-  /// Leaves the thread; returns false and does nothing if orders came meanwhile.
-  mutating func leave() -> Bool {
-    guard orders.isEmpty else { return false }
-    self = ThreadOrders()
-    return true
-  }
-}
-
-/// Orders to a member of a ``LoopThread`` that exists only while it has work.
-final class OnDemandThread<Member: LoopMember>: Sendable {
-  typealias Order = @Sendable (Member) -> Void
   private let thread: LoopThread
-  private let orders = Locked(ThreadOrders<(order: Order, failed: @Sendable (String) -> Void)>())
+  private let orders = Locked<Orders>(([], false, nil))
 
-  init(_ thread: LoopThread) { self.thread = thread }
+  package init(_ thread: LoopThread) { self.thread = thread }
 
   var isWorking: Bool { orders.withLock { $0.hasThread } }
 
-  /// Posts an order to the member; does nothing without one.
-  func post(_ order: @escaping Order) {
-    orders.withLock { $0.hasThread ? $0.post((order, { _ in })) : nil }?.signal()
-  }
-
   /// Posts an order; `begin` makes the member if there is none.
   ///
-  /// If the system has no thread left, the order is lost, and `failed` gets the reason.
-  func post(
-    _ order: @escaping Order, begin: @escaping @Sendable (EventLoop) -> Member,
-    failed: @escaping @Sendable (String) -> Void
+  /// `failed` gets the reason if the order is lost: there is no member and no `begin`, or no thread
+  /// of the system is left.
+  package func post(
+    _ order: @escaping Order, begin: (@Sendable (EventLoop) -> Member)? = nil,
+    failed: @escaping @Sendable (String) -> Void = { _ in }
   ) {
-    let (wakeUp, needsThread) = orders.withLock { orders -> (WakeUp?, Bool) in
-      defer { orders.hasThread = true }
-      return (orders.post((order, failed)), !orders.hasThread)
+    let (hadThread, wakeUp) = orders.withLock { orders -> (Bool, WakeUp?) in
+      let hadThread = orders.hasThread
+      guard hadThread || begin != nil else { return (false, nil) }
+      orders.hasThread = true
+      orders.waiting.append((order, failed))
+      return (hadThread, orders.waiting.count == 1 ? orders.wakeUp : nil)
     }
     wakeUp?.signal()
-    guard needsThread else { return }
+    guard !hadThread else { return }
+    guard let begin else { return failed("it has no thread") }
     thread.join { [self] loop in
       orders.withLock { $0.wakeUp = loop.wakeUp }
       return begin(loop)
     } failed: { [self] reason in
       let lost = orders.withLock { orders in
-        defer { orders = ThreadOrders() }
-        return orders.take()
+        defer { orders = ([], false, nil) }
+        return orders.waiting
       }
       for order in lost { order.failed(reason) }
     }
   }
 
   /// Carries out all orders, then removes the member if it is idle.
-  func serve(_ member: Member, on loop: EventLoop, isIdle: () -> Bool) {
+  package func serve(_ member: Member, on loop: EventLoop, isIdle: () -> Bool) {
     while true {
-      let taken = orders.withLock { $0.take() }
+      let taken = orders.withLock { $0.waiting.takeAll() }
       for (order, _) in taken { order(member) }
       if !taken.isEmpty { continue }
       guard isIdle() else { return }
-      if orders.withLock({ $0.leave() }) { return thread.leave(member, loop) }
+      let hasLeft = orders.withLock { orders in
+        guard orders.waiting.isEmpty else { return false }
+        orders = ([], false, nil)
+        return true
+      }
+      if hasLeft { return thread.leave(member, loop) }
     }
   }
 }

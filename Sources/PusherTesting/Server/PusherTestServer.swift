@@ -95,8 +95,8 @@ public final class PusherTestServer: Sendable {
     options.certificate = certificateFile.map { CertificateFiles($0, key: keyFile) }
     for fault in faults { options.faults.append(try fault.staged()) }
     let runtime = PusherRuntime(name: threadName)
-    let desk = TestServerState()
-    let picked = try await Self.listen(options, runtime, desk)
+    let desk = TestServerState(runtime.thread)
+    let picked = try await Self.listen(options, desk)
     options.listen.port = picked
     self.port = Int(picked)
     self.options = options
@@ -125,13 +125,15 @@ public final class PusherTestServer: Sendable {
   }
 
   private static func listen(
-    _ options: ServerOptions, _ runtime: PusherRuntime, _ desk: TestServerState
+    _ options: ServerOptions, _ desk: TestServerState
   ) async throws(PusherTestServerError) -> UInt16 {
-    let thread = runtime.thread
     let result = await withCheckedContinuation {
       (continuation: CheckedContinuation<Result<UInt16, PusherTestServerError>, Never>) in
-      thread.join { loop in
-        ServerMember(options, on: thread, loop, desk) { continuation.resume(returning: $0) }
+      desk.thread.post { member in
+        let port = Result { () throws(TransportError) in try member.listen(options) }
+        continuation.resume(returning: port.mapError { .notListening("\($0)") })
+      } begin: {
+        ServerMember($0, desk)
       } failed: {
         continuation.resume(returning: .failure(.notListening($0)))
       }
@@ -157,7 +159,7 @@ public final class PusherTestServer: Sendable {
   ///   meantime.
   public func start() async throws(PusherTestServerError) {
     guard !isListening else { return }
-    _ = try await Self.listen(options, runtime, desk)
+    _ = try await Self.listen(options, desk)
   }
 }
 
@@ -303,7 +305,11 @@ extension PusherTestServer {
     _ question: @escaping @Sendable (Server) -> Answer
   ) async -> Answer? {
     await withCheckedContinuation { continuation in
-      desk.post { server in continuation.resume(returning: server.map(question)) }
+      desk.thread.post {
+        continuation.resume(returning: $0.answer(question))
+      } failed: { _ in
+        continuation.resume(returning: nil)
+      }
     }
   }
 }
@@ -358,42 +364,20 @@ public enum PusherTestEvent: Sendable, Equatable {
 
 /// State that a test server shares with its thread.
 final class TestServerState: Sendable {
-  /// Work for the thread; the server is `nil` if it was stopped in the meantime.
-  typealias Order = @Sendable (Server?) -> Void
-
-  /// The orders are set while the server listens.
+  let thread: OnDemandThread<ServerMember>
   private let status = Locked(
     (
-      orders: ThreadOrders<Order>?.none,
-      observers: [Int: AsyncStream<PusherTestEvent>.Continuation](), observerCount: 0
+      isOpen: false, observers: [Int: AsyncStream<PusherTestEvent>.Continuation](),
+      observerCount: 0
     ))
 
-  /// Calls `order` on the server's thread, or here if there is no server.
-  func post(_ order: @escaping Order) {
-    let (isOpen, wakeUp) = status.withLock { status in
-      (status.orders != nil, status.orders?.post(order))
-    }
-    if isOpen { wakeUp?.signal() } else { order(nil) }
+  init(_ thread: LoopThread) { self.thread = OnDemandThread(thread) }
+
+  /// True while the server listens.
+  var isOpen: Bool {
+    get { status.withLock { $0.isOpen } }
+    set { status.withLock { $0.isOpen = newValue } }
   }
-
-  var isOpen: Bool { status.withLock { $0.orders != nil } }
-
-  func open(_ wakeUp: WakeUp) {
-    status.withLock { status in
-      status.orders = ThreadOrders()
-      status.orders?.wakeUp = wakeUp
-    }
-  }
-
-  /// Stops taking orders and returns the waiting ones.
-  func close() -> [Order] {
-    status.withLock { status in
-      defer { status.orders = nil }
-      return status.orders?.take() ?? []
-    }
-  }
-
-  func takeOrders() -> [Order] { status.withLock { $0.orders?.take() ?? [] } }
 
   // MARK: Observers
 
@@ -426,44 +410,40 @@ final class TestServerState: Sendable {
 
 final class ServerMember: LoopMember {
   private let loop: EventLoop
-  private let thread: LoopThread
   private let desk: TestServerState
   private var server: Server?
+  private var isEnding = false
 
   /// Maximum time for clients to answer the close frame.
   private static let patience = Duration.seconds(1)
 
-  /// Listens; `ready` gets the port, or the reason of the failure.
-  init(
-    _ options: ServerOptions, on thread: LoopThread, _ loop: EventLoop, _ desk: TestServerState,
-    ready: (Result<UInt16, PusherTestServerError>) -> Void
-  ) {
-    self.loop = loop
-    self.thread = thread
-    self.desk = desk
-    do throws(TransportError) {
-      let server = try Server(
-        options: options, random: SecureRandom.generator, loop: loop,
-        log: { desk.tell(PusherTestEvent($0)) })
-      self.server = server
-      desk.open(loop.wakeUp)
-      ready(.success(server.port))
-    } catch { ready(.failure(.notListening("\(error)"))) }
+  init(_ loop: EventLoop, _ desk: TestServerState) { (self.loop, self.desk) = (loop, desk) }
+
+  func listen(_ options: ServerOptions) throws(TransportError) -> UInt16 {
+    let server = try Server(
+      options: options, random: SecureRandom.generator, loop: loop,
+      log: { [desk] in desk.tell(PusherTestEvent($0)) })
+    self.server = server
+    desk.isOpen = true
+    if isEnding { end() }
+    return server.port
   }
 
-  func beginRound() {
-    guard let server else { return thread.leave(self, loop) }
-    let orders = desk.takeOrders()
-    for order in orders { order(server) }
+  /// Returns `nil` if the server is stopped.
+  func answer<Answer>(_ question: (Server) -> Answer) -> Answer? {
     // The server sends the resulting output at the start of a round.
-    if !orders.isEmpty { loop.wakeUp.signal() }
+    loop.wakeUp.signal()
+    return server.map(question)
   }
 
-  func end() { server?.stop(patience: Self.patience) { self.leave() } }
+  func beginRound() { desk.thread.serve(self, on: loop) { server == nil } }
 
-  private func leave() {
-    server = nil
-    for order in desk.close() { order(nil) }
-    thread.leave(self, loop)
+  func end() {
+    isEnding = true
+    server?.stop(patience: Self.patience) { [self] in
+      server = nil
+      desk.isOpen = false
+      loop.wakeUp.signal()
+    }
   }
 }
