@@ -1202,8 +1202,8 @@ extension ConnectionLoss {
 ///
 /// It pings after the activity timeout without a byte; the connection is dead if the pong timeout
 /// passes too. Source: the protocol page, section "Ping and pong messages".
-struct Keepalive {
-  enum Action: Equatable {
+package struct Keepalive {
+  package enum Action: Equatable {
     case sendPing
     case dead
   }
@@ -1216,12 +1216,12 @@ struct Keepalive {
   /// because servers drop silent clients.
   private(set) var isPaused = false
 
-  init(activityTimeout: Duration, pongTimeout: Duration, at now: Instant) {
+  package init(activityTimeout: Duration, pongTimeout: Duration, at now: Instant) {
     (self.activityTimeout, self.pongTimeout) = (activityTimeout, pongTimeout)
     lastActivity = now
   }
 
-  mutating func noteActivity(at now: Instant) {
+  package mutating func noteActivity(at now: Instant) {
     lastActivity = now
     pingSent = nil
   }
@@ -1232,12 +1232,12 @@ struct Keepalive {
     noteActivity(at: now)
   }
 
-  var deadline: Instant {
+  package var deadline: Instant {
     guard let pingSent else { return lastActivity.advanced(by: activityTimeout) }
     return pingSent.advanced(by: isPaused ? activityTimeout : pongTimeout)
   }
 
-  mutating func tick(at now: Instant) -> Action? {
+  package mutating func tick(at now: Instant) -> Action? {
     guard now >= deadline else { return nil }
     if pingSent != nil, !isPaused { return .dead }
     pingSent = now

@@ -133,21 +133,31 @@ package struct MessageRateLimit: Sendable, Equatable {
   package init() {}
 }
 
-/// Counts the messages of a connection in fixed windows, as Laravel's `RateLimiter` does.
+/// Limits an amount in fixed windows, as Laravel's `RateLimiter` does; `nil` for no limit.
 ///
-/// A window starts with its first message. Refused messages neither count nor prolong it.
-struct MessageWindow {
-  let limit: MessageRateLimit
-  private var end: Instant?
-  private var count = 0
+/// A window starts with its first amount. A refused amount neither counts nor prolongs it.
+struct FixedWindow {
+  let limit: Int?
+  let length: Duration
+  private var start: Instant?
+  private var used = 0
 
-  init(_ limit: MessageRateLimit) { self.limit = limit }
+  init(_ limit: Int?, in length: Duration) { (self.limit, self.length) = (limit, length) }
+
+  mutating func hasRoom(for amount: Int, at now: Instant) -> Bool {
+    guard let limit else { return true }
+    if let start, start.duration(to: now) >= length { used = 0 }
+    return amount <= limit - used
+  }
+
+  mutating func take(_ amount: Int, at now: Instant) {
+    if used == 0 { start = now }
+    used += amount
+  }
 
   mutating func admit(at now: Instant) -> Bool {
-    if let end, now >= end { (self.end, count) = (nil, 0) }
-    guard count < limit.messages else { return false }
-    if end == nil { end = now.advanced(by: limit.window) }
-    count += 1
+    guard hasRoom(for: 1, at: now) else { return false }
+    take(1, at: now)
     return true
   }
 }

@@ -7,8 +7,8 @@ final class SoloMember: ClusterMember {
   /// Events of cache channels, in the order in which their channels were first cached.
   private var cache = OrderedTable<(event: CachedEvent, expiry: Instant?)>()
   private var streams = ChannelStreams()
-  private var eventQuota: SecondQuota
-  private var byteQuota: SecondQuota
+  private var eventQuota: FixedWindow
+  private var byteQuota: FixedWindow
 
   private final class SoloChannel {
     var count = 0
@@ -17,8 +17,8 @@ final class SoloMember: ClusterMember {
 
   init(_ setup: AppSetup) {
     node = NodeRecord(setup)
-    eventQuota = SecondQuota(setup.application.limits.eventsPerSecond)
-    byteQuota = SecondQuota(setup.application.limits.bytesPerSecond)
+    eventQuota = FixedWindow(setup.application.limits.eventsPerSecond, in: .seconds(1))
+    byteQuota = FixedWindow(setup.application.limits.bytesPerSecond, in: .seconds(1))
   }
 
   private var text: MessageText { setup.text }
@@ -28,10 +28,10 @@ final class SoloMember: ClusterMember {
     node.setup = new
     forgetOldest()
     if limits.eventsPerSecond != former.eventsPerSecond {
-      eventQuota = SecondQuota(limits.eventsPerSecond)
+      eventQuota = FixedWindow(limits.eventsPerSecond, in: .seconds(1))
     }
     if limits.bytesPerSecond != former.bytesPerSecond {
-      byteQuota = SecondQuota(limits.bytesPerSecond)
+      byteQuota = FixedWindow(limits.bytesPerSecond, in: .seconds(1))
     }
   }
 
@@ -214,28 +214,5 @@ final class SoloMember: ClusterMember {
     {
       cache[oldest.name] = nil
     }
-  }
-}
-
-/// Limits an amount per second.
-///
-/// A second starts with the first amount after the previous second.
-private struct SecondQuota {
-  private let limit: Int?
-  private var began: Instant?
-  private var used = 0
-
-  init(_ limit: Int?) { self.limit = limit }
-
-  mutating func hasRoom(for amount: Int, at now: Instant) -> Bool {
-    guard let limit else { return true }
-    if began.map({ $0.duration(to: now) >= .seconds(1) }) ?? true { used = 0 }
-    return amount <= limit - used
-  }
-
-  mutating func take(_ amount: Int, at now: Instant) {
-    guard limit != nil else { return }
-    if used == 0 { began = now }
-    used += amount
   }
 }

@@ -48,7 +48,11 @@ package final class ClientSession: HubSession, ConnectionSocket {
   private let readsCompressed: Bool
   private var state = State.open
   private var usesControlFrames = false
-  private var heartbeat: Heartbeat
+  private var heartbeat: Keepalive
+  /// The client counts as lost, without pings, if the server has sent no message for this time.
+  private let ownSilence: Duration?
+  /// Time of the last message to the client; control frames do not count.
+  private var lastMessage: Instant
   /// Begin of the session, and the number of messages from and to the client.
   package private(set) var traffic: (since: Instant, received: Int, sent: Int)
   private var noted = 0
@@ -69,7 +73,10 @@ package final class ClientSession: HubSession, ConnectionSocket {
     (output, ledger) = (connection.output, context.ledger)
     readsCompressed = connection.readableWindowBits == SharedFrame.windowBits
     rates = ClientRates(hub.limits)
-    heartbeat = Heartbeat(limits: hub.limits, at: now)
+    let times = hub.limits.times
+    heartbeat = Keepalive(
+      activityTimeout: times.ping ?? times.activity, pongTimeout: times.pong, at: now)
+    (ownSilence, lastMessage) = (times.ownSilence, now)
     traffic = (now, 0, 0)
     hub.connect(self)
     send(
@@ -88,10 +95,15 @@ package final class ClientSession: HubSession, ConnectionSocket {
 
   package var deadline: Instant? {
     switch state {
-    case .open: faults.latePongs.first.map { min($0.due, heartbeat.deadline) } ?? heartbeat.deadline
+    case .open: Instant.earliest(faults.latePongs.first?.due, silenceEnd)
     case .closing(let until): until
     case .finished: nil
     }
+  }
+
+  /// When the silence of the client, or with ``ownSilence`` of the server, has consequences.
+  private var silenceEnd: Instant {
+    ownSilence.map(lastMessage.advanced(by:)) ?? heartbeat.deadline
   }
 
   // MARK: Input
@@ -141,15 +153,16 @@ package final class ClientSession: HubSession, ConnectionSocket {
     switch state {
     case .open:
       sendLatePongs(at: now)
-      switch heartbeat.tick(at: now) {
-      case .none: break
+      guard now >= silenceEnd else { break }
+      switch ownSilence == nil ? heartbeat.tick(at: now) : .dead {
+      case nil: break
       case .sendPing: sendPing(at: now)
-      case .lost where faults.isBlackhole: finish(reason: "lost in a staged blackhole", at: now)
-      case .lost where !context.dialect.has(.sendsCloseFrames):
+      case .dead where faults.isBlackhole: finish(reason: "lost in a staged blackhole", at: now)
+      case .dead where !context.dialect.has(.sendsCloseFrames):
         let reason = "Pong reply not received in time"
         send(text.error(code: .pongNotReceived, message: reason), at: now)
         finish(reason: reason, at: now)
-      case .lost: close(.pongNotReceived, reason: "Pong reply not received", at: now)
+      case .dead: close(.pongNotReceived, reason: "Pong reply not received", at: now)
       }
     case .closing(let until):
       if now >= until { finish(reason: "the client did not answer the close frame", at: now) }
@@ -204,7 +217,7 @@ package final class ClientSession: HubSession, ConnectionSocket {
   private func write(_ frame: ByteView, at now: Instant) {
     connection.send(encodedFrame: frame)
     traffic.sent += 1
-    heartbeat.noteMessage(at: now)
+    lastMessage = now
     ledger.touch(self)
     noteOutput()
   }
@@ -463,9 +476,7 @@ extension ClientSession {
   /// Reverb ends its output before it writes the error, so a client whose connection ends sees
   /// neither an error nor a close frame.
   private func admitsMessage(at now: Instant) -> Bool {
-    guard let limit = rates.messages?.limit, rates.messages?.admit(at: now) == false else {
-      return true
-    }
+    guard !rates.messages.admit(at: now), let limit = hub.limits.messageRate else { return true }
     let seconds = limit.window.components.seconds
     let reason = "above the rate limit of messages: \(limit.messages) in \(seconds) s"
     if limit.endsConnection {
@@ -601,7 +612,7 @@ extension ClientSession {
         .noSubscription, channel: channel, at: now)
       return
     }
-    rates.joins.noteDeparture(hub.limits, at: now)
+    _ = rates.joins.admit(hub.limits, at: now)
     hub.leave(self, channel, at: now)
     hub.log(.unsubscribed(socketID: socketID, channel: channel))
   }
@@ -679,62 +690,15 @@ extension ReplayStart {
   }
 }
 
-/// Schedules pings to a silent client, and detects a lost one.
-///
-/// A connection with `ownSilence` gets no pings: it counts as lost if the server has sent no
-/// message for this time.
-struct Heartbeat {
-  enum Action: Equatable {
-    case none
-    case sendPing
-    case lost
-  }
-
-  private let pingInterval: Duration
-  private let pongTimeout: Duration
-  private let ownSilence: Duration?
-  private var lastActivity: Instant
-  private var pingSent: Instant?
-  private var lastMessage: Instant
-
-  init(limits: ServerLimits, at now: Instant) {
-    pingInterval = limits.times.ping ?? limits.times.activity
-    pongTimeout = limits.times.pong
-    ownSilence = limits.times.ownSilence
-    lastActivity = now
-    lastMessage = now
-  }
-
-  var deadline: Instant {
-    if let ownSilence { return lastMessage.advanced(by: ownSilence) }
-    return pingSent?.advanced(by: pongTimeout) ?? lastActivity.advanced(by: pingInterval)
-  }
-
-  mutating func noteActivity(at now: Instant) {
-    lastActivity = now
-    pingSent = nil
-  }
-
-  /// Records a sent message; control frames do not count.
-  mutating func noteMessage(at now: Instant) { lastMessage = now }
-
-  mutating func tick(at now: Instant) -> Action {
-    guard now >= deadline else { return .none }
-    guard pingSent == nil, ownSilence == nil else { return .lost }
-    pingSent = now
-    return .sendPing
-  }
-}
-
 struct ClientRates {
   var events: RateWindow
-  /// `nil` for no limit.
-  var messages: MessageWindow?
+  var messages: FixedWindow
   var joins = JoinPace()
 
   init(_ limits: ServerLimits) {
     events = RateWindow(limit: limits.clientEventsPerSecond)
-    messages = limits.messageRate.map(MessageWindow.init)
+    let rate = limits.messageRate
+    messages = FixedWindow(rate?.messages, in: rate?.window ?? .zero)
   }
 
   /// Takes the app's new limits; an unchanged window of messages continues.
@@ -742,7 +706,9 @@ struct ClientRates {
     let former = self
     self = ClientRates(limits)
     joins = former.joins
-    if let window = former.messages, window.limit == limits.messageRate { messages = window }
+    let isSame =
+      (messages.limit, messages.length) == (former.messages.limit, former.messages.length)
+    if isSame { messages = former.messages }
   }
 }
 
@@ -761,10 +727,6 @@ struct JoinPace {
     guard now.duration(to: start) <= room else { return false }
     recovery = start.advanced(by: step)
     return true
-  }
-
-  mutating func noteDeparture(_ limits: ServerLimits, at now: Instant) {
-    _ = admit(limits, at: now)
   }
 }
 
