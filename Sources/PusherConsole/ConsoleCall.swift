@@ -214,7 +214,7 @@ extension ConsoleCall {
     guard host.faults.faults.count < FaultScript.limit else {
       throw .failure(400, "a server has at most \(FaultScript.limit) faults; remove them first")
     }
-    do throws(StagedFaultError) {
+    do throws(ExplainedError) {
       host.stage([try StagedFault(parsing: text)])
     } catch {
       throw .failure(400, error.description)

@@ -192,7 +192,7 @@ package struct SnippetTarget: Sendable {
 
   var scheme: String { url.isSecure ? "https" : "http" }
   /// IPv6 with brackets, as most libraries join it with the port.
-  var host: String { url.host.utf8.contains(UInt8(ascii: ":")) ? "[\(url.host)]" : url.host }
+  var host: String { HTTPURL.bracketed(url.host) }
   var place: String { "\(scheme)://\(host):\(url.port)" }
 
   // MARK: Texts of the languages

@@ -26,7 +26,7 @@ final class RedisConnection: LoopSource {
   private static let readSize = 64 << 10
 
   init(
-    _ role: RedisConversation.Role, to endpoint: RedisEndpoint, settings: RedisSettings,
+    _ role: RedisConversation.Role, to endpoint: Route, settings: RedisSettings,
     policy: RedisPolicy, identifies: Bool = true, tls: TLSContext?, loop: EventLoop,
     owner: any RedisConnectionOwner
   ) {
@@ -136,7 +136,7 @@ extension RedisConnection: SocketStreamDelegate {
 /// A Sentinel gets the password only if it asks for one. Source: Redis's page "Guidelines for Redis
 /// clients with support for Redis Sentinel".
 final class SentinelSearch {
-  typealias Outcome = Result<(primary: RedisEndpoint, sentinel: RedisEndpoint), RedisFailure>
+  typealias Outcome = Result<(primary: Route, sentinel: Route), RedisFailure>
 
   private let settings: RedisSettings
   private let policy: RedisPolicy
@@ -145,8 +145,8 @@ final class SentinelSearch {
   private let name: String
   private let completion: (Outcome, Instant) -> Void
   /// Sentinels still to ask, the next one last.
-  private var remaining: [RedisEndpoint]
-  private var current: RedisEndpoint?
+  private var remaining: [Route]
+  private var current: Route?
   private var connection: RedisConnection?
   private var identifies = false
   private var lastReason = "no Sentinel was asked"
@@ -179,7 +179,7 @@ final class SentinelSearch {
     return true
   }
 
-  private func ask(_ sentinel: RedisEndpoint, identifies: Bool) {
+  private func ask(_ sentinel: Route, identifies: Bool) {
     self.identifies = identifies
     connection = RedisConnection(
       .sentinel, to: sentinel, settings: settings, policy: policy, identifies: identifies,
@@ -193,17 +193,17 @@ final class SentinelSearch {
   }
 
   /// Returns the address that a Sentinel names; `nil` for any other answer.
-  private static func place(_ reply: RedisReply) -> RedisEndpoint? {
+  private static func place(_ reply: RedisReply) -> Route? {
     guard case .array(let parts) = reply, parts.count == 2, let host = parts[0].content,
       let digits = parts[1].content, digits.count <= 5,
       let port = UInt16(String(decoding: digits, as: UTF8.self)), port > 0
     else { return nil }
     let name = String(decoding: host, as: UTF8.self)
-    let authority = host.contains(UInt8(ascii: ":")) ? "[\(name)]" : name
+    let authority = HTTPURL.bracketed(name)
     guard let (host, nothing) = try? HTTPURL.hostAndPort(authority[...]), nothing == nil else {
       return nil
     }
-    return RedisEndpoint(host: host, port: port)
+    return Route(host: host, port: port)
   }
 }
 

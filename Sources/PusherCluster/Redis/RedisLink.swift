@@ -59,7 +59,7 @@ package final class RedisLink {
 
   package var isUp: Bool { if case .up = phase { true } else { false } }
 
-  package var primary: RedisEndpoint? {
+  package var primary: Route? {
     if case .up(let pair, _) = phase { pair.endpoint } else { nil }
   }
 
@@ -146,7 +146,7 @@ package final class RedisLink {
     }
   }
 
-  private func open(_ endpoint: RedisEndpoint, _ tls: TLSContext?) {
+  private func open(_ endpoint: Route, _ tls: TLSContext?) {
     phase = .opening(
       RedisPair(endpoint, settings: settings, policy: policy, tls: tls, loop: loop, owner: self))
   }
@@ -229,13 +229,13 @@ extension RedisLink: RedisConnectionOwner {
 }
 
 final class RedisPair {
-  let endpoint: RedisEndpoint
+  let endpoint: Route
   let commands: RedisConnection
   let subscriber: RedisConnection
   private var missing = 2
 
   init(
-    _ endpoint: RedisEndpoint, settings: RedisSettings, policy: RedisPolicy, tls: TLSContext?,
+    _ endpoint: Route, settings: RedisSettings, policy: RedisPolicy, tls: TLSContext?,
     loop: EventLoop, owner: any RedisConnectionOwner
   ) {
     self.endpoint = endpoint

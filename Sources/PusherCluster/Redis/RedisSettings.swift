@@ -1,16 +1,4 @@
-internal import PusherCore
-
-package struct RedisEndpoint: Sendable, Equatable, CustomStringConvertible {
-  package var host: String
-  package var port: UInt16
-
-  package init(host: String, port: UInt16) { (self.host, self.port) = (host, port) }
-
-  /// `host:port`, with an IPv6 address in brackets.
-  package var description: String {
-    host.utf8.contains(UInt8(ascii: ":")) ? "[\(host)]:\(port)" : "\(host):\(port)"
-  }
-}
+package import PusherCore
 
 /// A password that no text shows.
 package struct RedisPassword: Sendable, CustomStringConvertible, CustomReflectable {
@@ -31,7 +19,7 @@ extension RedisPassword: Equatable {
 /// Place, credentials and database of a Redis.
 package struct RedisSettings: Sendable, Equatable {
   /// The server, or the Sentinels if ``primaryName`` is set.
-  package var endpoints: [RedisEndpoint]
+  package var endpoints: [Route]
   package var isSecure: Bool
   /// The user of an access control list; `nil` for the default user.
   package var user: String?
@@ -41,7 +29,7 @@ package struct RedisSettings: Sendable, Equatable {
   package var primaryName: String?
 
   package init(
-    endpoints: [RedisEndpoint], isSecure: Bool = false, user: String? = nil,
+    endpoints: [Route], isSecure: Bool = false, user: String? = nil,
     password: RedisPassword? = nil, database: Int = 0, primaryName: String? = nil
   ) {
     (self.endpoints, self.isSecure, self.user) = (endpoints, isSecure, user)
@@ -61,15 +49,6 @@ extension RedisSettings: CustomStringConvertible, CustomReflectable {
   package var customMirror: Mirror { Mirror(self, children: []) }
 }
 
-/// Error in the URL of a Redis; its text repeats no part of the URL except the scheme.
-package struct RedisURLError: Error, Sendable, Equatable, CustomStringConvertible {
-  package let reason: String
-
-  package var description: String { "invalid Redis URL: \(reason)" }
-
-  init(_ reason: String) { self.reason = reason }
-}
-
 extension RedisSettings {
   /// Parses `redis://[user:password@]host[:port][/database]`, with `rediss` for TLS.
   ///
@@ -77,19 +56,20 @@ extension RedisSettings {
   /// Their path is the name of the primary and, optionally, the database:
   /// `redis+sentinel://a:26379,b:26379/mymaster/0`. Without a user the password belongs to the
   /// default user: `redis://:password@host`. User, password and name are percent-encoded. The
-  /// default port is 6379, or 26379 for a Sentinel.
-  package init(parsing text: String) throws(RedisURLError) {
+  /// default port is 6379, or 26379 for a Sentinel. An error repeats no part of the URL except the
+  /// scheme.
+  package init(parsing text: String) throws(ExplainedError) {
     guard text.utf8.allSatisfy({ (0x21..<0x7F).contains($0) }) else {
-      throw RedisURLError(
+      throw ExplainedError(
         "percent-encode blanks, control characters and characters beyond ASCII")
     }
     guard let mark = text.range(ofBytes: "://") else {
-      throw RedisURLError("it does not begin with redis:// or rediss://")
+      throw ExplainedError("it does not begin with redis:// or rediss://")
     }
     let rest = text[mark.upperBound...]
     let (isSecure, hasSentinels) = try Self.scheme(text[..<mark.lowerBound].lowercased())
     guard !rest.utf8.contains(where: { $0 == UInt8(ascii: "?") || $0 == UInt8(ascii: "#") }) else {
-      throw RedisURLError("it has a '?' or a '#': percent-encode them in a password")
+      throw ExplainedError("it has a '?' or a '#': percent-encode them in a password")
     }
     let slash = rest.utf8.firstIndex(of: UInt8(ascii: "/")) ?? rest.endIndex
     let authority = rest[..<slash]
@@ -105,7 +85,7 @@ extension RedisSettings {
       try readSentinelPath(parts)
     } else {
       guard !places.utf8.contains(UInt8(ascii: ",")) else {
-        throw RedisURLError("several hosts need the scheme redis+sentinel")
+        throw ExplainedError("several hosts need the scheme redis+sentinel")
       }
       try readPlaces(places, port: 6379)
       try readDatabase(parts)
@@ -114,53 +94,53 @@ extension RedisSettings {
 
   private static func scheme(
     _ name: String
-  ) throws(RedisURLError) -> (isSecure: Bool, hasSentinels: Bool) {
+  ) throws(ExplainedError) -> (isSecure: Bool, hasSentinels: Bool) {
     switch name {
     case "redis": return (false, false)
     case "rediss": return (true, false)
     case "redis+sentinel": return (false, true)
     case "rediss+sentinel": return (true, true)
     default:
-      throw RedisURLError("its scheme is not redis, rediss, redis+sentinel or rediss+sentinel")
+      throw ExplainedError("its scheme is not redis, rediss, redis+sentinel or rediss+sentinel")
     }
   }
 
-  private mutating func readUser(_ text: Substring) throws(RedisURLError) {
+  private mutating func readUser(_ text: Substring) throws(ExplainedError) {
     guard let colon = text.utf8.firstIndex(of: UInt8(ascii: ":")) else {
-      throw RedisURLError(
+      throw ExplainedError(
         "there is no ':' before the '@': write user:password@, or :password@ for the default user")
     }
     let user = try Self.decoded(text[..<colon], "the user")
     let password = try Self.decoded(text[text.utf8.index(after: colon)...], "the password")
     guard !password.isEmpty else {
-      guard user.isEmpty else { throw RedisURLError("the user has no password") }
+      guard user.isEmpty else { throw ExplainedError("the user has no password") }
       return
     }
     self.user = user.isEmpty ? nil : user
     self.password = RedisPassword(password)
   }
 
-  private static func decoded(_ text: Substring, _ what: String) throws(RedisURLError) -> String {
+  private static func decoded(_ text: Substring, _ what: String) throws(ExplainedError) -> String {
     guard let decoded = PercentEncoding.decode(String(text)) else {
-      throw RedisURLError("\(what) has a '%' without two hex digits, or is not UTF-8")
+      throw ExplainedError("\(what) has a '%' without two hex digits, or is not UTF-8")
     }
     return decoded
   }
 
-  private mutating func readPlaces(_ text: Substring, port: UInt16) throws(RedisURLError) {
+  private mutating func readPlaces(_ text: Substring, port: UInt16) throws(ExplainedError) {
     let places = text.utf8.split(separator: UInt8(ascii: ","), omittingEmptySubsequences: false)
     guard places.count <= Self.sentinelLimit else {
-      throw RedisURLError("it has more than \(Self.sentinelLimit) hosts")
+      throw ExplainedError("it has more than \(Self.sentinelLimit) hosts")
     }
     for place in places {
       do throws(HTTPError) {
         let (host, given) = try HTTPURL.hostAndPort(Substring(place))
-        endpoints.append(RedisEndpoint(host: host, port: given.map { UInt16($0) } ?? port))
+        endpoints.append(Route(host: host, port: given.map { UInt16($0) } ?? port))
       } catch {
         guard case .invalidURL(let reason) = error else {
-          throw RedisURLError("an address is neither host nor host:port")
+          throw ExplainedError("an address is neither host nor host:port")
         }
-        throw RedisURLError(reason)
+        throw ExplainedError(reason)
       }
     }
   }
@@ -168,24 +148,24 @@ extension RedisSettings {
   /// Maximum number of Sentinels in a URL.
   static let sentinelLimit = 64
 
-  private mutating func readSentinelPath(_ parts: [String]) throws(RedisURLError) {
+  private mutating func readSentinelPath(_ parts: [String]) throws(ExplainedError) {
     guard let first = parts.first, !first.isEmpty else {
-      throw RedisURLError("the name of the primary is missing: write it as the path, /mymaster")
+      throw ExplainedError("the name of the primary is missing: write it as the path, /mymaster")
     }
     let name = try Self.decoded(first[...], "the name of the primary")
     guard name.utf8.allSatisfy({ (0x21..<0x7F).contains($0) }) else {
-      throw RedisURLError("the name of the primary has a blank or a character beyond ASCII")
+      throw ExplainedError("the name of the primary has a blank or a character beyond ASCII")
     }
     primaryName = name
     try readDatabase(Array(parts.dropFirst()))
   }
 
-  private mutating func readDatabase(_ parts: [String]) throws(RedisURLError) {
-    guard parts.count <= 1 else { throw RedisURLError("its path has too many parts") }
+  private mutating func readDatabase(_ parts: [String]) throws(ExplainedError) {
+    guard parts.count <= 1 else { throw ExplainedError("its path has too many parts") }
     guard let digits = parts.first, !digits.isEmpty else { return }
     guard digits.utf8.count <= 10, digits.utf8.allSatisfy({ $0 &- 0x30 < 10 }),
       let number = Int32(digits)
-    else { throw RedisURLError("the database must be a number, 0 or higher") }
+    else { throw ExplainedError("the database must be a number, 0 or higher") }
     database = Int(number)
   }
 }

@@ -164,7 +164,7 @@ public struct PusherAPI: Sendable {
 
   private func addressOfHost() throws(HTTPError) -> HTTPURL {
     let name = PusherHost.name(options.host, options.service.apiHost(cluster:))
-    let place = name.contains(":") && !name.begins(with: "[") ? "[\(name)]" : name
+    let place = name.begins(with: "[") ? name : HTTPURL.bracketed(name)
     let port = options.port.map { ":\($0)" } ?? ""
     return try APIClient.address("\(options.useTLS ? "https" : "http")://\(place)\(port)")
   }

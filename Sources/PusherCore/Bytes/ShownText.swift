@@ -60,3 +60,10 @@ package enum ErrorText {
     return line
   }
 }
+
+/// An error whose text is all that its reader needs; the text holds no secret.
+package struct ExplainedError: Error, Equatable, CustomStringConvertible {
+  package let description: String
+
+  package init(_ description: String) { self.description = description }
+}

@@ -532,10 +532,10 @@ extension EventSourceDriver: FieldSource {
     }
     // High priority, because a connection waits for the answer.
     let task = Task(priority: .high) {
-      let answer: Result<[String: String], FieldSourceError>
+      let answer: Result<[String: String], ExplainedError>
       do {
         answer = .success(try await ask())
-      } catch { answer = .failure(FieldSourceError("headersForEachConnection: \(error)")) }
+      } catch { answer = .failure(ExplainedError("headersForEachConnection: \(error)")) }
       core.thread.post { $0.answered(number, answer) }
     }
     question = (number, completion, task)
@@ -547,7 +547,7 @@ extension EventSourceDriver: FieldSource {
   }
 
   /// Ignores an answer to an earlier question.
-  private func answered(_ number: Int, _ answer: Result<[String: String], FieldSourceError>) {
+  private func answered(_ number: Int, _ answer: Result<[String: String], ExplainedError>) {
     guard let question, question.number == number else { return }
     self.question = nil
     question.completion(answer.map(HTTPHeaders.init(inOrder:)))

@@ -245,7 +245,7 @@ public struct PusherNetwork: Sendable, Equatable {
   }
 
   func routing() throws(PusherConfigurationError) -> Routing {
-    do throws(ProxyURLError) {
+    do throws(ExplainedError) {
       return try Routing(proxy: proxy, environment: environment)
     } catch {
       throw .invalidProxy("\(error)")

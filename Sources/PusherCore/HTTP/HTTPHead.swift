@@ -27,7 +27,7 @@ package struct HTTPRequestHead: Sendable, Equatable {
 }
 
 /// A response's status line and fields (RFC 9112 section 4).
-package struct HTTPResponseHead: Sendable, Equatable {
+package struct HTTPResponseHead: Error, Equatable {
   package var status: Int
   package var reason: String
   package var headers: HTTPHeaders

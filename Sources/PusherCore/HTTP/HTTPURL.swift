@@ -48,8 +48,13 @@ package struct HTTPURL: Sendable, Equatable {
 
   /// The value of a Host field: the host, and the port unless it is the scheme's default.
   package var authority: String {
-    let name = host.contains(":") ? "[\(host)]" : host
+    let name = Self.bracketed(host)
     return port == scheme.defaultPort ? name : "\(name):\(port)"
+  }
+
+  /// The host as it stands before a port: an IPv6 address in brackets.
+  package static func bracketed(_ host: String) -> String {
+    host.utf8.contains(UInt8(ascii: ":")) ? "[\(host)]" : host
   }
 
   /// Parses an absolute URL and drops a fragment.

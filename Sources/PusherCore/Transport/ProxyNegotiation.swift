@@ -53,7 +53,7 @@ package final class ProxyNegotiation {
     }
   }
 
-  private var destination: String { "\(host.contains(":") ? "[\(host)]" : host):\(port)" }
+  private var destination: String { "\(HTTPURL.bracketed(host)):\(port)" }
 
   /// Parses the proxy's answers, and returns true once the tunnel is open, with only the server's
   /// bytes left in `input`.

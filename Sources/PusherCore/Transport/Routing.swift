@@ -1,4 +1,4 @@
-package struct Route: Sendable, Equatable {
+package struct Route: Sendable, Equatable, CustomStringConvertible {
   /// A name, or an address without brackets.
   package var host: String
   package var port: UInt16
@@ -13,6 +13,8 @@ package struct Route: Sendable, Equatable {
   ) {
     (self.host, self.port, self.proxy, self.families) = (host, port, proxy, families)
   }
+
+  package var description: String { "\(HTTPURL.bracketed(host)):\(port)" }
 }
 
 package struct Routing: Sendable, Equatable {
@@ -38,20 +40,20 @@ package struct Routing: Sendable, Equatable {
   ///
   /// With `REQUEST_METHOD` set, `HTTP_PROXY` does not count: a CGI server fills it from a request's
   /// field "Proxy", which any client can set. `proxy` replaces the environment's proxies (empty for
-  /// no proxy) and is called `origin` in errors. Throws ``ProxyURLError`` for an invalid proxy URL.
+  /// no proxy) and is called `origin` in errors. Throws ``ExplainedError`` for an invalid URL.
   package init(
     proxy: String? = nil, calledBy origin: String = "proxy", environment: [String: String]
-  ) throws(ProxyURLError) {
+  ) throws(ExplainedError) {
     func variable(_ names: String...) -> (name: String, value: String)? {
       names.lazy.flatMap { [$0.lowercased(), $0] }.compactMap { name in
         environment[name].flatMap { $0.isEmpty ? nil : (name, $0) }
       }.first
     }
-    func named(_ setting: (name: String, value: String)?) throws(ProxyURLError) -> Proxy? {
+    func named(_ setting: (name: String, value: String)?) throws(ExplainedError) -> Proxy? {
       guard let setting else { return nil }
-      do throws(ProxyURLError) {
+      do throws(ExplainedError) {
         return try Proxy(parsing: setting.value)
-      } catch { throw ProxyURLError("\(setting.name) is not a proxy URL: \(error)") }
+      } catch { throw ExplainedError("\(setting.name) is not a proxy URL: \(error)") }
     }
     self.init(exceptions: ProxyExceptions(variable("NO_PROXY")?.value ?? ""))
     if let proxy {
@@ -74,13 +76,6 @@ package struct Routing: Sendable, Equatable {
     route.isForwarded = proxy?.kind == .http && url.scheme == .http
     return route
   }
-}
-
-/// An invalid proxy URL; the message repeats no part of it.
-package struct ProxyURLError: Error, Equatable, CustomStringConvertible {
-  package let description: String
-
-  init(_ reason: String) { description = reason }
 }
 
 // Requests that an HTTP proxy forwards (RFC 9112 section 3.2.2), and the proxy's own answers.
@@ -145,17 +140,17 @@ package struct Proxy: Sendable, Equatable {
 
   /// Parses `[SCHEME://][USER[:PASSWORD]@]HOST[:PORT][/]`; default scheme: `http`.
   ///
-  /// Percent-decodes user and password. Throws ``ProxyURLError``, which repeats no part of the
+  /// Percent-decodes user and password. Throws ``ExplainedError``, which repeats no part of the
   /// text.
-  package init(parsing text: String) throws(ProxyURLError) {
+  package init(parsing text: String) throws(ExplainedError) {
     let mark = text.range(ofBytes: "://")
     let scheme = mark.map { text[..<$0.lowerBound].lowercased() } ?? Kind.http.rawValue
     guard let kind = Kind(rawValue: scheme) else {
       throw switch scheme {
-      case "https": ProxyURLError("TLS to the proxy itself is not supported; use http://")
+      case "https": ExplainedError("TLS to the proxy itself is not supported; use http://")
       case "socks", "socks4", "socks4a":
-        ProxyURLError("only version 5 of SOCKS is supported; use socks5h://")
-      default: ProxyURLError("its scheme is not http, socks5h or socks5")
+        ExplainedError("only version 5 of SOCKS is supported; use socks5h://")
+      default: ExplainedError("its scheme is not http, socks5h or socks5")
       }
     }
     let url: HTTPURL
@@ -163,13 +158,13 @@ package struct Proxy: Sendable, Equatable {
     do throws(HTTPError) {
       url = try HTTPURL(parsing: "http://\(rest)")
     } catch {
-      throw ProxyURLError("\(error)")
+      throw ExplainedError("\(error)")
     }
-    guard url.path == "/", url.query == nil else { throw ProxyURLError("it has a path") }
+    guard url.path == "/", url.query == nil else { throw ExplainedError("it has a path") }
     self.init(
       kind: kind, host: url.host,
       port: Self.namesPort(rest) ? UInt16(clamping: url.port) : Self.defaultPort,
-      credentials: try url.userInfo.map { info throws(ProxyURLError) in
+      credentials: try url.userInfo.map { info throws(ExplainedError) in
         try ProxyCredentials(parsing: info, for: kind)
       })
   }
@@ -185,9 +180,7 @@ package struct Proxy: Sendable, Equatable {
 }
 
 extension Proxy: CustomStringConvertible {
-  package var description: String {
-    "\(kind.rawValue)://\(host.contains(":") ? "[\(host)]" : host):\(port)"
-  }
+  package var description: String { "\(kind.rawValue)://\(HTTPURL.bracketed(host)):\(port)" }
 }
 
 /// Credentials for a proxy; no description shows them.
@@ -197,19 +190,19 @@ package struct ProxyCredentials: Sendable, Equatable, CustomStringConvertible, C
 
   package init(user: String, password: String) { (self.user, self.password) = (user, password) }
 
-  fileprivate init(parsing text: String, for kind: Proxy.Kind) throws(ProxyURLError) {
+  fileprivate init(parsing text: String, for kind: Proxy.Kind) throws(ExplainedError) {
     let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
     guard let user = PercentEncoding.decode(String(parts[0])),
       let password = PercentEncoding.decode(parts.count > 1 ? String(parts[1]) : "")
-    else { throw ProxyURLError("user or password is not percent-encoded UTF-8") }
+    else { throw ExplainedError("user or password is not percent-encoded UTF-8") }
     switch kind {
     case .http:
       guard !user.contains(":") else {
-        throw ProxyURLError("the user name has a colon, which HTTP does not allow")
+        throw ExplainedError("the user name has a colon, which HTTP does not allow")
       }
     case .socks5, .socks5h:
       guard (1...255).contains(user.utf8.count), (0...255).contains(password.utf8.count) else {
-        throw ProxyURLError("the user name must have 1 to 255 bytes, the password at most 255")
+        throw ExplainedError("the user name must have 1 to 255 bytes, the password at most 255")
       }
     }
     self.init(user: user, password: password)
@@ -229,28 +222,24 @@ package struct ProxyCredentials: Sendable, Equatable, CustomStringConvertible, C
 ///
 /// Loopback addresses are not exceptions by default.
 package struct ProxyExceptions: Sendable, Equatable {
-  private enum Place: Sendable, Equatable {
+  private typealias Entry = (place: Place, port: UInt16?)
+
+  private enum Place {
     case everything
     /// In lower case, without dots at its ends.
     case domain(String)
     case network(SocketAddress, bits: Int)
   }
 
-  private struct Entry: Sendable, Equatable {
-    let place: Place
-    let port: UInt16?
-  }
+  private let text: String
 
-  private let entries: [Entry]
-
-  package init(_ text: String) {
-    entries = text.split { $0 == "," || $0.isWhitespace }.compactMap(Self.entry)
-  }
+  package init(_ text: String) { self.text = text }
 
   package func contains(host: String, port: UInt16) -> Bool {
-    guard !entries.isEmpty else { return false }
+    guard !text.isEmpty else { return false }
     let address = Resolver.literal(host, port: 0)
     let name = Self.trimmed(host)
+    let entries = text.split { $0 == "," || $0.isWhitespace }.compactMap(Self.entry)
     return entries.contains { entry in
       guard entry.port == nil || entry.port == port else { return false }
       switch entry.place {
@@ -278,9 +267,9 @@ package struct ProxyExceptions: Sendable, Equatable {
 
   private static func entry(_ text: Substring, port: Substring?) -> Entry? {
     guard let place = place(text) else { return nil }
-    guard let port else { return Entry(place: place, port: nil) }
+    guard let port else { return (place, nil) }
     guard let number = UInt16(port), number > 0 else { return nil }
-    return Entry(place: place, port: number)
+    return (place, number)
   }
 
   private static func place(_ text: Substring) -> Place? {

@@ -114,9 +114,6 @@ package enum HandshakeError: Error, Equatable, CustomStringConvertible {
 
 /// A server's answer to an opening handshake (RFC 6455 section 4.2).
 package enum ServerHandshake {
-  /// Rejects a request that is not a handshake; ``response`` is the answer.
-  package struct Refusal: Error, Equatable { package let response: HTTPResponseHead }
-
   /// Returns the proof that a server understood a client's key.
   package static func accept(_ key: String) -> String {
     Base64.encode(Digest.sha1([UInt8]((key + "258EAFA5-E914-47DA-95CA-C5AB0DC85B11").utf8)))
@@ -129,10 +126,11 @@ package enum ServerHandshake {
 
   /// Returns the 101 that accepts a request, and the agreed terms.
   ///
-  /// The answer names the first supported subprotocol, and the first acceptable compression.
+  /// The answer names the first supported subprotocol, and the first acceptable compression. Throws
+  /// the answer to a request that is not a handshake.
   package static func respond(
     to head: HTTPRequestHead, supportedSubprotocol: (String) -> Bool = { _ in false }, deflate: Bool
-  ) throws(Refusal) -> (
+  ) throws(HTTPResponseHead) -> (
     HTTPResponseHead, (subprotocol: String?, deflate: PerMessageDeflate?)
   ) {
     let key = try checkedKey(head)
@@ -151,7 +149,7 @@ package enum ServerHandshake {
     )
   }
 
-  private static func checkedKey(_ head: HTTPRequestHead) throws(Refusal) -> String {
+  private static func checkedKey(_ head: HTTPRequestHead) throws(HTTPResponseHead) -> String {
     guard head.method == "GET" else { throw refusal(405, "Method Not Allowed", [("Allow", "GET")]) }
     guard head.minorVersion >= 1, head.headers.all("Host").count == 1 else {
       throw refusal(400, "Bad Request")
@@ -171,9 +169,9 @@ package enum ServerHandshake {
 
   private static func refusal(
     _ status: Int, _ reason: String, _ fields: [(String, String)] = []
-  ) -> Refusal {
+  ) -> HTTPResponseHead {
     var headers = HTTPHeaders(fields)
     headers.append("Content-Length", "0")
-    return Refusal(response: HTTPResponseHead(status: status, reason: reason, headers: headers))
+    return HTTPResponseHead(status: status, reason: reason, headers: headers)
   }
 }

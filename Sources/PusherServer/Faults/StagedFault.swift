@@ -71,21 +71,17 @@ extension StagedFault.Kind {
   }
 }
 
-package struct StagedFaultError: Error, Equatable, CustomStringConvertible {
-  package let description: String
-}
-
 // Syntax: `drop:after=3`, `close:code=4100,connections=2`.
 extension StagedFault {
   package static let largestMessage = 64 << 20
 
   /// Parses `KIND` or `KIND:NAME=VALUE,NAME=VALUE…`; throws if a kind, name or value is unknown.
-  package init(parsing text: String) throws(StagedFaultError) {
+  package init(parsing text: String) throws(ExplainedError) {
     let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
     let name = String(parts.first ?? "")
     guard let known = Self.settings[name] else {
       let kinds = Self.kinds.joined(separator: ", ")
-      throw StagedFaultError(description: "unknown fault '\(name)'; the faults are \(kinds)")
+      throw ExplainedError("unknown fault '\(name)'; the faults are \(kinds)")
     }
     var settings = FaultSettings(name: name, values: [:])
     if parts.count == 2 {
@@ -94,7 +90,7 @@ extension StagedFault {
     let kind = try Self.kind(name, settings)
     let channel = settings.values["channel"]
     if let problem = channel.flatMap(Glob.problem) {
-      throw StagedFaultError(description: "\(name): \(problem)")
+      throw ExplainedError("\(name): \(problem)")
     }
     self.init(
       kind, after: try settings.integer("after", 0...1_000_000_000) ?? 0,
@@ -120,20 +116,20 @@ extension StagedFault {
 
   private static func values(
     _ text: String, of kind: String, known: Set<String>
-  ) throws(StagedFaultError) -> [String: String] {
+  ) throws(ExplainedError) -> [String: String] {
     var values: [String: String] = [:]
     for pair in text.split(separator: ",", omittingEmptySubsequences: false) {
       let sides = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
       let name = String(sides.first ?? "")
       guard known.contains(name) else {
         let names = known.sorted().joined(separator: ", ")
-        throw StagedFaultError(description: "\(kind) takes no '\(name)', only \(names)")
+        throw ExplainedError("\(kind) takes no '\(name)', only \(names)")
       }
       guard sides.count == 2, !sides[1].isEmpty else {
-        throw StagedFaultError(description: "\(kind): \(name) has no value")
+        throw ExplainedError("\(kind): \(name) has no value")
       }
       guard values.updateValue(String(sides[1]), forKey: name) == nil else {
-        throw StagedFaultError(description: "\(kind): \(name) is given twice")
+        throw ExplainedError("\(kind): \(name) is given twice")
       }
     }
     return values
@@ -141,7 +137,7 @@ extension StagedFault {
 
   private static func kind(
     _ name: String, _ settings: FaultSettings
-  ) throws(StagedFaultError) -> Kind {
+  ) throws(ExplainedError) -> Kind {
     switch name {
     case "drop": return .drop
     case "blackhole": return .blackhole
@@ -159,7 +155,7 @@ extension StagedFault {
     default:
       let code = UInt16(clamping: try settings.integer("code", 1000...4999) ?? 4200)
       guard CloseCode(rawValue: code).isValidOnWire else {
-        throw StagedFaultError(description: "close: code \(code) is not allowed in a close frame")
+        throw ExplainedError("close: code \(code) is not allowed in a close frame")
       }
       return .close(code: code)
     }
@@ -170,28 +166,28 @@ private struct FaultSettings {
   let name: String
   var values: [String: String]
 
-  func integer(_ key: String, _ range: ClosedRange<Int>) throws(StagedFaultError) -> Int? {
+  func integer(_ key: String, _ range: ClosedRange<Int>) throws(ExplainedError) -> Int? {
     guard let text = values[key] else { return nil }
     guard text.utf8.allSatisfy({ $0 &- 0x30 < 10 }), let number = Int(text), range.contains(number)
     else {
       let most = range.upperBound == .max ? "" : " to \(range.upperBound)"
-      throw StagedFaultError(
-        description: "\(name): \(key) must be a number from \(range.lowerBound)\(most), "
+      throw ExplainedError(
+        "\(name): \(key) must be a number from \(range.lowerBound)\(most), "
           + "not '\(text)'")
     }
     return number
   }
 
   /// Parses a time such as `500ms`, `5s` or `2m`, at most one day; the default unit is seconds.
-  func duration(_ key: String) throws(StagedFaultError) -> Duration? {
+  func duration(_ key: String) throws(ExplainedError) -> Duration? {
     guard let text = values[key] else { return nil }
     let digits = text.prefix { ("0"..."9").contains($0) }
     let units = ["ms": 1, "": 1000, "s": 1000, "m": 60_000]
     guard let number = Int(digits), number <= 86_400_000,
       let unit = units[String(text.dropFirst(digits.count))], number * unit <= 86_400_000
     else {
-      throw StagedFaultError(
-        description: "\(name): \(key) must be a time such as 500ms, 5s or 2m, not '\(text)'")
+      throw ExplainedError(
+        "\(name): \(key) must be a time such as 500ms, 5s or 2m, not '\(text)'")
     }
     return .milliseconds(number * unit)
   }
@@ -351,7 +347,7 @@ extension FaultScript {
     guard !lines.isEmpty, faults.count + lines.count <= Self.limit else {
       throw .refusal(400, "write one fault a line; a server has at most \(Self.limit) faults")
     }
-    do throws(StagedFaultError) {
+    do throws(ExplainedError) {
       var faults: [StagedFault] = []
       for line in lines { faults.append(try StagedFault(parsing: String(line))) }
       add(faults)

@@ -496,7 +496,7 @@ extension Server: ConnectionAcceptorOwner {
     _ request: HTTPRequestHead, on carrier: ServerConnection, at now: Instant
   ) -> ConnectionAnswer {
     let connection: WebSocketConnection
-    do throws(ServerHandshake.Refusal) {
+    do throws(HTTPResponseHead) {
       let (head, negotiated) = try ServerHandshake.respond(
         to: request, supportedSubprotocol: { $0.begins(with: "pusher-channels-protocol-") },
         deflate: options.acceptsCompression && options.dialect.has(.knowsCompression))
@@ -505,7 +505,7 @@ extension Server: ConnectionAcceptorOwner {
         random: SecureRandom.generator, input: carrier.input)
       connection.output.append(head)
     } catch {
-      var head = error.response
+      var head = error
       head.headers.append("Connection", "close")
       report(request, head.status, "not a valid WebSocket handshake")
       return .head(head)

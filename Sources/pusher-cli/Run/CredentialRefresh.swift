@@ -35,7 +35,7 @@ final class CredentialRefresh: FieldSource {
 
   func fields(completion: @escaping Completion) {
     refreshSecret()
-    do throws(FieldSourceError) {
+    do throws(ExplainedError) {
       var fields = HTTPHeaders()
       for index in known.indices {
         try read(&known[index])
@@ -51,7 +51,7 @@ final class CredentialRefresh: FieldSource {
   }
 
   /// Reads the file again; a pipe in its place, or a file without fields, changes nothing.
-  private func read(_ file: inout FieldFile) throws(FieldSourceError) {
+  private func read(_ file: inout FieldFile) throws(ExplainedError) {
     switch files.contents(file.path, NamedValue.headerLimit) {
     case .success(let bytes):
       let fields = try Self.fields(bytes, Flag.header.spelling)
@@ -62,7 +62,7 @@ final class CredentialRefresh: FieldSource {
       }
       doubt(file.path, "it has no header field")
     case .failure(let fault) where fault.isOtherKind: doubt(file.path, fault.reason)
-    case .failure: throw FieldSourceError("--header: cannot read '\(file.path)'")
+    case .failure: throw ExplainedError("--header: cannot read '\(file.path)'")
     }
   }
 
@@ -91,7 +91,7 @@ final class CredentialRefresh: FieldSource {
 
   /// Answers from inside the loop, because the calling feed is not done yet.
   private func answer(
-    _ result: Result<HTTPHeaders, FieldSourceError>, _ completion: @escaping Completion
+    _ result: Result<HTTPHeaders, ExplainedError>, _ completion: @escaping Completion
   ) {
     timer = loop.schedule(after: .zero) { [unowned self] in
       loop.cancel(&timer)
@@ -101,10 +101,10 @@ final class CredentialRefresh: FieldSource {
 
   private static func result(
     _ result: ChildProcess.Outcome, after fields: HTTPHeaders
-  ) -> Result<HTTPHeaders, FieldSourceError> {
-    Result { () throws(FieldSourceError) in
+  ) -> Result<HTTPHeaders, ExplainedError> {
+    Result { () throws(ExplainedError) in
       guard case .success(let output) = result, output.status == 0 else {
-        throw FieldSourceError("\(Flag.headerCommand.spelling): \(result.problem ?? "")")
+        throw ExplainedError("\(Flag.headerCommand.spelling): \(result.problem ?? "")")
       }
       var fields = fields
       for field in try Self.fields(output.bytes, Flag.headerCommand.spelling) {
@@ -116,14 +116,14 @@ final class CredentialRefresh: FieldSource {
 
   private static func fields(
     _ bytes: [UInt8], _ origin: String
-  ) throws(FieldSourceError) -> [NamedValue] {
+  ) throws(ExplainedError) -> [NamedValue] {
     guard let text = String(validating: bytes, as: UTF8.self) else {
-      throw FieldSourceError("\(origin): the fields are not UTF-8 text")
+      throw ExplainedError("\(origin): the fields are not UTF-8 text")
     }
     do throws(UsageError) {
       return try NamedValue.headers(text, origin)
     } catch {
-      throw FieldSourceError(error.message)
+      throw ExplainedError(error.message)
     }
   }
 }

@@ -61,21 +61,19 @@ struct SecondLook {
     let plain = isFound ? "it speaks plain HTTP:" : "if it speaks plain HTTP,"
     switch problem {
     case .handshakeClosed where isSecure:
-      return "\(place) closed the TLS handshake; \(plain) \(advice.plain)"
+      return "\(route) closed the TLS handshake; \(plain) \(advice.plain)"
     case .notTLS where isSecure: return "\(text) (\(plain) \(advice.plain))"
     case .handshakeSilent where isSecure && isFound: return "\(text) (\(plain) \(advice.plain))"
     case .onlyTLS where !isSecure: return "\(text) (\(advice.secure))"
     case .noAnswer where isFound: return text + otherProtocol
     case .noAgreedProtocol where isFound:
-      return "\(place) speaks HTTP/2 only; this program needs HTTP/1.1"
+      return "\(route) speaks HTTP/2 only; this program needs HTTP/1.1"
     default: return text
     }
   }
 
   /// Notice for a server that speaks TLS after an attempt with plain HTTP.
   var otherProtocol: String { " (it speaks TLS: \(advice.secure))" }
-
-  private var place: String { ListenSettings.place(route.host, route.port) }
 }
 
 extension ConnectionSettings {

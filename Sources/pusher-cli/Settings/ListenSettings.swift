@@ -48,8 +48,8 @@ struct ListenSettings: Equatable, Sendable {
   func place(_ port: UInt16) -> String { Self.place(host, port) }
   func reachablePlace(_ port: UInt16) -> String { Self.place(reachable, port) }
 
-  static func place(_ host: String, _ port: UInt16) -> String {
-    "\(host.contains(":") ? "[\(host)]" : host):\(port)"
+  private static func place(_ host: String, _ port: UInt16) -> String {
+    "\(HTTPURL.bracketed(host)):\(port)"
   }
 
   static let handedVariables = ["LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES"]

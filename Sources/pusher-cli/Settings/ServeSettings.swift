@@ -279,7 +279,7 @@ struct ServeSettings: CommandSettings {
     guard let setting = resolved[.redis].setting, !setting.value.isEmpty else { return }
     #if Redis
       let redis = try UsageError.explaining(
-        "\(setting.origin): ", try RedisSettings(parsing: setting.value))
+        "\(setting.origin): invalid Redis URL: ", try RedisSettings(parsing: setting.value))
       if redis.password != nil, resolved.arguments[.redis].setting == setting {
         let isTyped = setting.origin == Flag.redis.spelling
         throw UsageError(

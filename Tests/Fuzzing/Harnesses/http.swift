@@ -116,11 +116,11 @@ private func requests(_ pieces: [[UInt8]]) -> ([HTTPRequestReader.Request], HTTP
 /// Checks that a client can parse the server's answer to an upgrade.
 private func checkUpgrade(_ head: HTTPRequestHead) {
   let answer: HTTPResponseHead
-  do throws(ServerHandshake.Refusal) {
+  do throws(HTTPResponseHead) {
     answer = try ServerHandshake.respond(
       to: head, supportedSubprotocol: { $0.hasPrefix("a") }, deflate: true
     ).0
-  } catch { answer = error.response }
+  } catch { answer = error }
   guard let bytes = try? answer.encode() else { finding("an answer that cannot be written") }
   let parsed = try? HTTPHeadParser.response(from: buffer(bytes))
   require(parsed == answer, "an answer that reads differently: \(answer)")

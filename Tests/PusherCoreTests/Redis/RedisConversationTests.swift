@@ -22,7 +22,7 @@ private final class Script {
     user: String? = nil, password: String? = nil, database: Int = 0
   ) -> RedisSettings {
     RedisSettings(
-      endpoints: [RedisEndpoint(host: "h", port: 1)], user: user,
+      endpoints: [Route(host: "h", port: 1)], user: user,
       password: password.map { RedisPassword($0) }, database: database)
   }
 

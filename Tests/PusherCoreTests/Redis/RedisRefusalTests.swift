@@ -190,7 +190,7 @@ final class ScriptedRedis {
   }
 
   var settings: RedisSettings {
-    RedisSettings(endpoints: [RedisEndpoint(host: "127.0.0.1", port: listener?.address.port ?? 0)])
+    RedisSettings(endpoints: [Route(host: "127.0.0.1", port: listener?.address.port ?? 0)])
   }
 
   func publish(_ payload: [UInt8], on channel: String) {

@@ -23,7 +23,7 @@ final class RedisServer {
   private let isSentinel: Bool
   private var process: Process?
 
-  var endpoint: RedisEndpoint { RedisEndpoint(host: "127.0.0.1", port: port) }
+  var endpoint: Route { Route(host: "127.0.0.1", port: port) }
   var place: String { "127.0.0.1:\(port)" }
 
   /// A Sentinel that watches a server as `mymaster`.

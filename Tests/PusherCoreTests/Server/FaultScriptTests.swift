@@ -179,7 +179,7 @@ import Testing
     ("storm:times=0", "storm: times must be a number from 1, not '0'"),
   ])
   func `what is no fault is told`(text: String, message: String) {
-    let error = #expect(throws: StagedFaultError.self) { try StagedFault(parsing: text) }
+    let error = #expect(throws: ExplainedError.self) { try StagedFault(parsing: text) }
     #expect(error?.description.hasPrefix(message) == true, "\(error as (any Error)?)")
   }
 
