@@ -388,8 +388,7 @@ extension PusherAPI {
     var channelData: String?
     if kind == .presence {
       guard let member else { throw .invalid("a presence channel needs a member") }
-      let info = member.userInfo == .null ? nil : member.userInfo
-      channelData = SecretSigner.channelData(userID: member.userId, userInfo: info)
+      channelData = member.channelData.jsonText
     }
     var auth = signature.authorize(
       socketID: socketID, channel: channelName, channelData: channelData)

@@ -9,6 +9,12 @@ public struct PusherPresenceChannelMember: Sendable, Equatable {
   public init(userId: String, userInfo: JSONValue = .null) {
     (self.userId, self.userInfo) = (userId, userInfo)
   }
+
+  /// The `channel_data` to sign.
+  var channelData: JSONValue {
+    let info = userInfo == .null ? nil : userInfo
+    return .object(present: ["user_id": .string(userId), "user_info": info])
+  }
 }
 
 package struct PresenceLimits: Sendable, Equatable {

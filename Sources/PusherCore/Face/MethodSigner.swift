@@ -89,7 +89,9 @@ final class MethodSigner: Signer {
       }
       ask(form, request, completion)
     case .inline(let secret):
-      secretSigner(secret, member: member(of: channel)).sign(request, completion: completion)
+      let isPresence = ChannelKind(channelName: channel) == .presence
+      let member = isPresence ? connection.userDataFetcher?().channelData : nil
+      secretSigner(secret, member: member).sign(request, completion: completion)
     case .authorizer(let authorizer as any AsyncAuthorizer):
       answer(open("authorizer", about: request, completion)) {
         let auth = try await authorizer.authorization(socketID: socketID, channelName: channel)
@@ -113,16 +115,8 @@ final class MethodSigner: Signer {
     }
   }
 
-  private func member(of channel: String) -> SecretSigner.Member? {
-    guard ChannelKind(channelName: channel) == .presence, let fetch = connection.userDataFetcher
-    else { return nil }
-    let data = fetch()
-    let info = data.userInfo == .null ? nil : data.userInfo.jsonText
-    return SecretSigner.Member(userID: data.userId, userInfo: info)
-  }
-
   private func secretSigner(
-    _ secret: String, member: SecretSigner.Member? = nil, userData: String? = nil
+    _ secret: String, member: JSONValue? = nil, userData: String? = nil
   ) -> SecretSigner {
     let signature = SubscriptionSignature(key: place.key, secret: secret)
     return SecretSigner(

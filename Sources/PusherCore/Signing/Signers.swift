@@ -1,25 +1,17 @@
 package final class SecretSigner: Signer {
-  package struct Member: Sendable, Equatable {
-    package var userID: String
-    package var userInfo: String?
-
-    package init(userID: String, userInfo: String? = nil) {
-      (self.userID, self.userInfo) = (userID, userInfo)
-    }
-  }
-
   private let signature: () -> SubscriptionSignature
-  private let member: Member?
+  private let member: JSONValue?
   private let masterKey: EncryptionMasterKey?
   private let userData: String?
 
   /// - Parameters:
   ///   - signature: Evaluated for each request.
-  ///   - member: User on presence channels; by default the socket's id, as with PusherSwift.
+  ///   - member: User on presence channels: `user_id`, optionally `user_info`; by default the
+  ///     socket's id, as with PusherSwift.
   ///   - masterKey: Required for encrypted channels.
   ///   - userData: JSON of the user: `id`, optionally `user_info` and `watchlist`.
   package init(
-    signature: @autoclosure @escaping () -> SubscriptionSignature, member: Member? = nil,
+    signature: @autoclosure @escaping () -> SubscriptionSignature, member: JSONValue? = nil,
     masterKey: EncryptionMasterKey? = nil, userData: String? = nil
   ) {
     (self.signature, self.member) = (signature, member)
@@ -42,13 +34,8 @@ package final class SecretSigner: Signer {
       return Authorization(PusherUserAuth(auth: auth, userData: userData))
     }
     let kind = ChannelKind(channelName: channel)
-    var channelData: String?
-    if kind == .presence {
-      do throws(JSONError) {
-        let info = try member?.userInfo.map { text throws(JSONError) in try JSONParser.parse(text) }
-        channelData = Self.channelData(userID: member?.userID ?? request.socketID, userInfo: info)
-      } catch { throw .refused(status: nil, "the user information is \(error)") }
-    }
+    let member = member ?? ["user_id": .string(request.socketID)]
+    let channelData = kind == .presence ? member.jsonText : nil
     var auth = signature().authorize(
       socketID: request.socketID, channel: channel, channelData: channelData)
     if kind == .encrypted {
@@ -59,10 +46,6 @@ package final class SecretSigner: Signer {
   }
 
   package func cancelAll() {}
-
-  static func channelData(userID: String, userInfo: JSONValue?) -> String {
-    JSONValue.object(present: ["user_id": .string(userID), "user_info": userInfo]).jsonText
-  }
 }
 
 /// Limits the open questions of another signer, and so the number of sockets or processes.

@@ -5,16 +5,13 @@ package import PusherCore
 /// The defaults are Pusher's. Other code never asks which server it is.
 package struct Dialect: RawRepresentable, CaseIterable, Hashable, Sendable, CustomStringConvertible
 {
-  package static let pusher: Dialect = {
-    var dialect = Dialect("pusher", name: "Pusher", pusherTraits)
-    dialect.text.v2Service = .sockudo
-    return dialect
-  }()
-  private static let pusherTraits: Set<Trait> = [
-    .sendsWebhooks, .sendsSubscriptionCounts, .checksVersions, .knowsSignIn, .sendsCloseFrames,
-    .knowsCompression, .answersInfo, .findsAppByKey, .checksTimestamps, .refusesMissingCounts,
-    .countsEmptyChannels, .countsMembersTwice, .checksExcludedSocket, .requiresInfoObject,
-  ]
+  package static let pusher = Dialect(
+    "pusher", name: "Pusher",
+    [
+      .sendsWebhooks, .sendsSubscriptionCounts, .checksVersions, .knowsSignIn, .sendsCloseFrames,
+      .knowsCompression, .answersInfo, .findsAppByKey, .checksTimestamps, .refusesMissingCounts,
+      .countsEmptyChannels, .countsMembersTwice, .checksExcludedSocket, .requiresInfoObject,
+    ])
   package static let allCases = [pusher, reverb, soketi]
   /// The raw values of ``allCases``, for the table of flags, which needs no dialect.
   package static let names = ["pusher", "reverb", "soketi"]
@@ -85,6 +82,7 @@ package struct Dialect: RawRepresentable, CaseIterable, Hashable, Sendable, Cust
   ) -> Dialect {
     var dialect = Dialect(
       rawValue, name: name, traits.union([.keepsNumbers, .acceptsSecondSubscription]))
+    dialect.text.v2Service = nil
     dialect.limits.times.activity = .seconds(30)
     dialect.limits.sizes.userID = .max
     dialect.limits.clientEventsPerSecond = nil

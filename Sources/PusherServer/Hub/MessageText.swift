@@ -7,7 +7,7 @@ package import PusherCore
 package struct MessageText: Sendable {
   var service = PusherService.pusher
   /// Names of protocol V2, for the clients that ask for it; `nil` if the server does not speak it.
-  var v2Service: PusherService?
+  var v2Service: PusherService? = .sockudo
   var embedsErrors = false
   var pingData: JSONValue? = .string("{}")
   var pongData: JSONValue? = .string("{}")

@@ -348,8 +348,8 @@ extension Visitor: EventSink {
 extension Visitor: Signer {
   /// Signs a subscription with the secret, each as another member.
   func sign(_ request: AuthorizationRequest, completion: @escaping Completion) {
-    let member = PresenceMember(userID: userID)
-    SecretSigner(signature: self.signature, member: member).sign(request, completion: completion)
+    SecretSigner(signature: self.signature, member: ["user_id": .string(userID)])
+      .sign(request, completion: completion)
   }
 
   func cancelAll() {}

@@ -137,7 +137,7 @@ struct DiscoverySettings: Equatable, Sendable {
 enum ChannelAuthorization: Equatable, Sendable {
   case unavailable
   /// Signs with the secret: as the member on presence channels, with the key on encrypted ones.
-  case secret(Secret, PresenceMember?, EncryptionMasterKey? = nil)
+  case secret(Secret, JSONValue?, EncryptionMasterKey? = nil)
   case endpoint(AuthorizationEndpoint)
   case command(String)
 
@@ -161,14 +161,12 @@ enum ChannelAuthorization: Equatable, Sendable {
           "\(guarded) needs authorisation: give --secret-file, PUSHER_APP_SECRET, "
             + "--auth-endpoint or --auth-command")
       }
-      let member = try PresenceMember(&resolved)
+      let member = try resolved.member("user_id").map { JSONValue.object($0) }
       self = .secret(
         secret, member, try resolved.encryptionKey(for: channels, orIfThere: mayGrow))
     }
   }
 }
-
-typealias PresenceMember = SecretSigner.Member
 
 struct AuthorizationEndpoint: Equatable, Sendable {
   /// http or https URL.
@@ -235,11 +233,12 @@ struct NamedValue: Equatable, Sendable, CustomStringConvertible, CustomReflectab
   }
 }
 
-extension PresenceMember {
-  /// Takes the user of `--user-id`; `nil` without one.
-  fileprivate init?(_ resolved: inout Resolved) throws(UsageError) {
-    guard let userID = resolved[.userID].text else { return nil }
-    self.init(userID: userID, userInfo: try resolved.userInfo())
+extension Resolved {
+  /// Takes the user of `--user-id`, named `idName`, and its `user_info`; `nil` without one.
+  fileprivate mutating func member(_ idName: String) throws(UsageError) -> [JSONValue.Member]? {
+    guard let userID = self[.userID].text else { return nil }
+    let info = try userInfo().flatMap { try? JSONParser.parse($0) }
+    return [.init(idName, .string(userID))] + (info.map { [.init("user_info", $0)] } ?? [])
   }
 }
 
@@ -259,7 +258,7 @@ enum UserSignIn: Equatable, Sendable {
     } else if let command = resolved[.userAuthCommand].text {
       self = .command(command)
     } else if resolved[.signIn].isOn {
-      guard let member = try PresenceMember(&resolved) else {
+      guard let member = try resolved.member("id") else {
         throw UsageError("--sign-in needs --user-id, --user-auth-endpoint or --user-auth-command")
       }
       guard let secret = try resolved.secret(app) else {
@@ -275,18 +274,14 @@ enum UserSignIn: Equatable, Sendable {
 
   /// Returns `{"id":…,"user_info":…,"watchlist":[…]}`.
   private static func userData(
-    _ member: PresenceMember, _ watched: [String]
+    _ member: [JSONValue.Member], _ watched: [String]
   ) throws(UsageError) -> String {
     guard watched.count <= watchlistLimit else {
       throw UsageError(
         "--watch: a watchlist has at most \(watchlistLimit) users, not \(watched.count)")
     }
-    let user = JSONValue.object(present: [
-      "id": .string(member.userID),
-      "user_info": member.userInfo.flatMap { try? JSONParser.parse($0) },
-      "watchlist": watched.isEmpty ? .none : .array(watched.map(JSONValue.string)),
-    ])
-    return JSONWriter.text(user)
+    let watchlist = JSONValue.Member("watchlist", .array(watched.map(JSONValue.string)))
+    return JSONWriter.text(.object(member + (watched.isEmpty ? [] : [watchlist])))
   }
 }
 

@@ -74,8 +74,7 @@ struct WebhookSendSettings: CommandSettings {
     access = try APIAccess(&resolved)
     subscription = try SubscribeSettings(&resolved, channels: resolved[.channel].texts)
     let userID = resolved[.webhookUserID].word
-    subscription.authorization = .secret(
-      access.secret, PresenceMember(userID: userID, userInfo: nil))
+    subscription.authorization = .secret(access.secret, ["user_id": .string(userID)])
     watch = WatchSettings(
       userID: userID, channels: subscription.channels, joinsPresence: joins,
       channelLimit: resolved[.webhookMaxChannels].number, memberLimit: subscription.maxMembers,

@@ -159,7 +159,7 @@ import Testing
     let settings = try subscribe(
       "--local presence-a --user-id 7 --user-info @info",
       files: PretendFiles(contents: ["info": "{\"name\":\"x\"}\n"]))
-    let member = PresenceMember(userID: "7", userInfo: "{\"name\":\"x\"}")
+    let member: JSONValue = ["user_id": "7", "user_info": ["name": "x"]]
     #expect(settings.authorization == .secret(Secret("local"), member))
   }
 

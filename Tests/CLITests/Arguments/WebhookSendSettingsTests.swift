@@ -32,7 +32,7 @@ import Testing
           userID: "pusher-cli-webhook", channels: [], channelLimit: 10_000, memberLimit: 100_000))
     #expect(
       settings.subscription.authorization
-        == .secret(Secret("s"), PresenceMember(userID: "pusher-cli-webhook", userInfo: nil)))
+        == .secret(Secret("s"), ["user_id": "pusher-cli-webhook"]))
     #expect(settings.access.appID == "1" && settings.warnings == [])
     #expect(settings.subscription.connection.host == "h")
   }
