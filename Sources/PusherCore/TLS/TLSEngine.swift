@@ -1,18 +1,20 @@
 internal import CSystemOpenSSL
 
+/// Outcome of a read from a TLS engine or a socket.
+package enum ReadResult: Equatable {
+  case bytes(Int)
+  /// No bytes now.
+  case wouldBlock
+  /// The other side closed the stream properly; with TLS, by close_notify.
+  case end
+}
+
 /// One TLS connection without a socket: ciphertext in, plaintext out, and the reverse.
 ///
 /// The owner passes bytes to ``receive(ciphertext:)`` and calls ``handshake()`` until it returns
 /// true. Then it reads and writes. After each call, even a failed one, it sends the bytes from
 /// ``drain(into:)``, which may hold an alert. A failed engine repeats its error.
 @safe package final class TLSEngine {
-  package enum ReadResult: Equatable {
-    case bytes(Int)
-    case needsInput
-    /// The other side closed properly (close_notify).
-    case closed
-  }
-
   let connection: OpaquePointer
   private let incoming: OpaquePointer
   private let outgoing: OpaquePointer
@@ -95,7 +97,9 @@ internal import CSystemOpenSSL
   }
 
   /// Appends at most `atMost` bytes of plaintext to `buffer`; an error comes with the next call.
-  package func read(into buffer: ByteBuffer, atMost: Int) throws(TLSError) -> ReadResult {
+  package func read(into buffer: ByteBuffer, atMost: Int) throws(TLSError)
+    -> ReadResult
+  {
     if let failure { throw failure }
     precondition(isEstablished && atMost > 0, "read before the handshake was done")
     // Plaintext is never longer than its ciphertext; one record may wait inside OpenSSL.
@@ -115,12 +119,14 @@ internal import CSystemOpenSSL
     return .bytes(total)
   }
 
-  private func readStopped(_ result: Int32, after total: Int) throws(TLSError) -> ReadResult {
+  private func readStopped(_ result: Int32, after total: Int) throws(TLSError)
+    -> ReadResult
+  {
     switch unsafe SSL_get_error(connection, result) {
     case SSL_ERROR_WANT_READ:
       needsInput = true
-      return total > 0 ? .bytes(total) : .needsInput
-    case SSL_ERROR_ZERO_RETURN: return total > 0 ? .bytes(total) : .closed
+      return total > 0 ? .bytes(total) : .wouldBlock
+    case SSL_ERROR_ZERO_RETURN: return total > 0 ? .bytes(total) : .end
     case let code:
       let error = fail(streamError(code))
       if total > 0 { return .bytes(total) }

@@ -18,14 +18,6 @@ extension SocketStreamDelegate {
 /// Nothing blocks; only the loop calls back. The loop keeps an unclosed stream, and the owner
 /// closes it.
 package final class SocketStream {
-  package enum ReadResult: Equatable {
-    case bytes(Int)
-    /// No bytes now; ``SocketStreamDelegate/streamReadable(_:at:)`` follows.
-    case wouldBlock
-    /// The other side closed the stream properly.
-    case end
-  }
-
   enum State {
     case starting(Route)
     case resolving(Resolver.Ticket, Route)
@@ -159,7 +151,8 @@ package final class SocketStream {
 extension SocketStream {
   /// Appends at most `atMost` bytes to `buffer`.
   ///
-  /// An error closes the stream. A TLS stream without a closing alert throws ``TLSError/cutShort``.
+  /// Without bytes now, ``SocketStreamDelegate/streamReadable(_:at:)`` follows. An error closes the
+  /// stream. A TLS stream without a closing alert throws ``TLSError/cutShort``.
   package func read(into buffer: ByteBuffer, atMost: Int) throws(TransportError) -> ReadResult {
     guard case .open = state else { return .end }
     do throws(TransportError) {
@@ -191,7 +184,7 @@ extension SocketStream {
     throws(TransportError) -> ReadResult
   {
     while true {
-      let result: TLSEngine.ReadResult
+      let result: ReadResult
       do throws(TLSError) {
         result = try engine.read(into: buffer, atMost: atMost)
       } catch {
@@ -200,13 +193,13 @@ extension SocketStream {
         throw .tls(error)
       }
       switch result {
-      case .bytes(let count):
+      case .bytes:
         try answerKeyUpdate(engine)
-        return .bytes(count)
-      case .closed:
+        return result
+      case .end:
         input = .read
-        return .end
-      case .needsInput:
+        return result
+      case .wouldBlock:
         try answerKeyUpdate(engine)
         guard try fill(engine, atMost: atMost) else { return .wouldBlock }
       }

@@ -1,11 +1,9 @@
 /// Agreed parameters of permessage-deflate (RFC 7692 section 7.1).
 package struct PerMessageDeflate: Sendable, Equatable {
-  package struct Direction: Sendable, Equatable {
-    /// The window is `1 << windowBits` bytes; 8 to 15.
-    package let windowBits: Int
-    /// True if a message may refer back to earlier messages.
-    package let takesContextOver: Bool
-  }
+  /// The window is `1 << windowBits` bytes; 8 to 15.
+  ///
+  /// With `takesContextOver`, a message may refer back to earlier messages.
+  package typealias Direction = (windowBits: Int, takesContextOver: Bool)
 
   package var serverNoContextTakeover: Bool
   package var clientNoContextTakeover: Bool
@@ -25,10 +23,8 @@ package struct PerMessageDeflate: Sendable, Equatable {
 
   package func outgoing(from role: WebSocketConnection.Role) -> Direction {
     switch role {
-    case .client:
-      Direction(windowBits: clientMaxWindowBits, takesContextOver: !clientNoContextTakeover)
-    case .server:
-      Direction(windowBits: serverMaxWindowBits, takesContextOver: !serverNoContextTakeover)
+    case .client: (clientMaxWindowBits, !clientNoContextTakeover)
+    case .server: (serverMaxWindowBits, !serverNoContextTakeover)
     }
   }
 }

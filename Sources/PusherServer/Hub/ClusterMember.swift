@@ -160,10 +160,12 @@ extension ClusterMember {
   package func hasSocket(_ socketID: String) -> Bool { node.sockets.contains(socketID) }
   package var ownConnectionCount: Int { node.sockets.count }
 
-  package func takeNews() -> [ClusterNews] { node.takeNews() }
-  package func takeNotices() -> [WebhookNotice] { node.takeNotices() }
+  package func takeNews() -> [ClusterNews] { node.news.takeAll() }
+  package func takeNotices() -> [WebhookNotice] { node.notices.takeAll() }
   /// Adds a notice for the app's webhooks, in the order of the changes.
-  package func note(_ notice: WebhookNotice) { node.note(notice) }
+  package func note(_ notice: WebhookNotice) {
+    if setup.notes(notice) { node.notices.append(notice) }
+  }
 
   package var keepsStreams: Bool { false }
   package func beginStreams(life: String) {}
@@ -180,8 +182,8 @@ package struct NodeRecord {
   package internal(set) var setup: AppSetup
   package fileprivate(set) var sockets = NameSet()
   package private(set) var users = NameTable<Int>()
-  private var news: [ClusterNews] = []
-  private var notices: [WebhookNotice] = []
+  fileprivate var news: [ClusterNews] = []
+  fileprivate var notices: [WebhookNotice] = []
   /// Channels whose counts wait for the next interval.
   private var lateCounts = NameSet()
   private var lastCounts: Instant?
@@ -198,13 +200,6 @@ package struct NodeRecord {
   package mutating func tell(_ channel: String, _ message: String, except socketID: String?) {
     news.append(.message(.channel(channel, SharedFrame(message), except: socketID)))
   }
-
-  fileprivate mutating func note(_ notice: WebhookNotice) {
-    if setup.notes(notice) { notices.append(notice) }
-  }
-
-  fileprivate mutating func takeNews() -> [ClusterNews] { news.takeAll() }
-  fileprivate mutating func takeNotices() -> [WebhookNotice] { notices.takeAll() }
 
   // MARK: Users
 

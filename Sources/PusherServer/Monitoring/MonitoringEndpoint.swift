@@ -12,25 +12,19 @@ package final class MonitoringEndpoint {
   package static let keepAlive = Duration.seconds(20)
   package static let contentType = "text/plain; version=0.0.4; charset=utf-8"
 
-  package struct Source {
-    /// Text of all metrics, each line with its end.
-    package let metrics: () -> String
-    /// Problem of the program; `nil` if it is healthy.
-    package let ailment: () -> String?
-
-    package init(metrics: @escaping () -> String, ailment: @escaping () -> String?) {
-      (self.metrics, self.ailment) = (metrics, ailment)
-    }
-  }
-
   private let acceptor: ConnectionAcceptor
   private let access: AccessPolicy
-  private let source: Source
+  private let metrics: () -> String
+  private let ailment: () -> String?
 
+  /// - Parameters:
+  ///   - metrics: Returns the text of all metrics, each line with its end.
+  ///   - ailment: Returns the problem of the program; `nil` if it is healthy.
   package init(
-    loop: EventLoop, at address: ListenAddress, access: AccessPolicy, source: Source
+    loop: EventLoop, at address: ListenAddress, access: AccessPolicy,
+    metrics: @escaping () -> String, ailment: @escaping () -> String?
   ) throws(TransportError) {
-    (self.access, self.source) = (access, source)
+    (self.access, self.metrics, self.ailment) = (access, metrics, ailment)
     var limits = ServerLimits()
     limits.sizes.apiBody = 0
     limits.times.request = Self.patience
@@ -54,9 +48,9 @@ package final class MonitoringEndpoint {
       return .refusal(head.method, allow: "GET, HEAD")
     }
     guard path == "/metrics" else {
-      return source.ailment().map { .refusal(503, $0) } ?? .text("ok")
+      return ailment().map { .refusal(503, $0) } ?? .text("ok")
     }
-    var text = source.metrics()
+    var text = metrics()
     // The writer of the answer adds a line end.
     if text.utf8.last == 0x0A { text.removeLast() }
     var answer = HTTPAnswer.text(text)

@@ -16,32 +16,25 @@ package final class WebhookReceiver {
     case refused(Int, String)
   }
 
-  package struct Handler {
-    /// Reason why no webhook is accepted now; `nil` if they are.
-    package let obstacle: () -> String?
-    /// Returns `nil` if ``answer(_:_:)`` follows later with the number.
-    package let take: (_ events: [WebhookInbox.Event], _ number: Int) -> Receipt?
-    /// Reports a refused request, but not a refusal because of an obstacle.
-    package let noteRefusal: (Int, String) -> Void
-
-    package init(
-      obstacle: @escaping () -> String?,
-      take: @escaping (_ events: [WebhookInbox.Event], _ number: Int) -> Receipt?,
-      noteRefusal: @escaping (Int, String) -> Void
-    ) { (self.obstacle, self.take, self.noteRefusal) = (obstacle, take, noteRefusal) }
-  }
-
   private let acceptor: ConnectionAcceptor
   private let inbox: WebhookInbox
-  private let handler: Handler
+  private let obstacle: () -> String?
+  private let take: (_ events: [WebhookInbox.Event], _ number: Int) -> Receipt?
+  private let noteRefusal: (Int, String) -> Void
   private var waiting: [Int: ServerConnection] = [:]
   private var lastNumber = 0
 
+  /// - Parameters:
+  ///   - obstacle: Returns the reason why no webhook is accepted now; `nil` if they are.
+  ///   - take: Returns `nil` if ``answer(_:_:)`` follows later with the number.
+  ///   - noteRefusal: Called for a refused request, but not for a refusal because of an obstacle.
   package init(
-    loop: EventLoop, host: String, port: UInt16, inbox: WebhookInbox, handler: Handler
+    loop: EventLoop, host: String, port: UInt16, inbox: WebhookInbox,
+    obstacle: @escaping () -> String?,
+    take: @escaping (_ events: [WebhookInbox.Event], _ number: Int) -> Receipt?,
+    noteRefusal: @escaping (Int, String) -> Void
   ) throws(TransportError) {
-    self.inbox = inbox
-    self.handler = handler
+    (self.inbox, self.obstacle, self.take, self.noteRefusal) = (inbox, obstacle, take, noteRefusal)
     var limits = ServerLimits()
     limits.sizes.apiBody = Self.bodyLimit
     limits.times.request = Self.patience
@@ -63,11 +56,11 @@ extension WebhookReceiver: ConnectionAcceptorOwner {
   func answer(
     _ request: HTTPRequestReader.Request, on connection: ServerConnection, at now: Instant
   ) -> ConnectionAnswer {
-    if let obstacle = handler.obstacle() { return .answer(.busy(obstacle), isLast: false) }
+    if let obstacle = obstacle() { return .answer(.busy(obstacle), isLast: false) }
     do throws(HTTPAnswer) {
       let events = try inbox.take(request)
       lastNumber += 1
-      if let receipt = handler.take(events, lastNumber) {
+      if let receipt = take(events, lastNumber) {
         return .answer(Self.answer(receipt), isLast: false)
       }
       waiting[lastNumber] = connection
@@ -86,7 +79,7 @@ extension WebhookReceiver: ConnectionAcceptorOwner {
     }
   }
 
-  func refused(_ answer: HTTPAnswer) { handler.noteRefusal(answer.status, answer.body) }
+  func refused(_ answer: HTTPAnswer) { noteRefusal(answer.status, answer.body) }
 }
 
 /// Checks a webhook and splits it into events.

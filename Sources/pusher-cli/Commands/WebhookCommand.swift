@@ -59,9 +59,8 @@ private final class WebhookRun {
     let inbox = WebhookInbox(key: settings.key, secret: settings.secret.revealed)
     receiver = try WebhookReceiver(
       loop: loop, host: settings.listen.host, port: settings.listen.port, inbox: inbox,
-      handler: WebhookReceiver.Handler(
-        obstacle: { [unowned self] in obstacle() }, take: { [unowned self] in take($0, $1) },
-        noteRefusal: { [unowned self] status, reason in noteRefusal(status, reason) }))
+      obstacle: { [unowned self] in obstacle() }, take: { [unowned self] in take($0, $1) },
+      noteRefusal: { [unowned self] status, reason in noteRefusal(status, reason) })
   }
 
   func run() -> ExitStatus {

@@ -17,20 +17,19 @@ extension ListenSettings {
     let startedAt = SystemClock.wall()
     let endpoint = try MonitoringEndpoint(
       loop: loop, at: address, access: access,
-      source: MonitoringEndpoint.Source(
-        metrics: {
-          let common = [
-            MetricFamily(
-              "pusher_cli_build_info", "Always 1; the labels name the version and the command.",
-              [.init(1, ("version", Version.current), ("command", command.rawValue))]),
-            MetricFamily(
-              "pusher_cli_healthy",
-              "1 while events can arrive or clients are served, as in /healthz.",
-              ailment() == nil ? 1 : 0),
-          ]
-          return MetricFamily.text(
-            of: common + families() + ProcessMetrics.families(startedAt: startedAt))
-        }, ailment: ailment))
+      metrics: {
+        let common = [
+          MetricFamily(
+            "pusher_cli_build_info", "Always 1; the labels name the version and the command.",
+            [.init(1, ("version", Version.current), ("command", command.rawValue))]),
+          MetricFamily(
+            "pusher_cli_healthy",
+            "1 while events can arrive or clients are served, as in /healthz.",
+            ailment() == nil ? 1 : 0),
+        ]
+        return MetricFamily.text(
+          of: common + families() + ProcessMetrics.families(startedAt: startedAt))
+      }, ailment: ailment)
     let text = "metrics at http://\(place(endpoint.port))/metrics"
     // The system chose the port, so the user must learn it here.
     if port == 0 { diagnostics.notice(text) } else { diagnostics.info(text) }

@@ -52,8 +52,8 @@ final class ScriptedConnection {
     while true {
       switch try engine.read(into: buffer, atMost: 65_536) {
       case .bytes: return
-      case .closed: throw PeerLeft()
-      case .needsInput: try readCiphertext()
+      case .end: throw PeerLeft()
+      case .wouldBlock: try readCiphertext()
       }
     }
   }

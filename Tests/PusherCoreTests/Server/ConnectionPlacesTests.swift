@@ -89,13 +89,11 @@ import Testing
     let numbers = Gathered<Int>()
     let receiver = try WebhookReceiver(
       loop: test.harness.loop, host: "127.0.0.1", port: 0,
-      inbox: WebhookInbox(key: "k", secret: "s"),
-      handler: .init(
-        obstacle: { nil },
-        take: { _, number in
-          numbers.add(number)
-          return nil
-        }, noteRefusal: { _, _ in }))
+      inbox: WebhookInbox(key: "k", secret: "s"), obstacle: { nil },
+      take: { _, number in
+        numbers.add(number)
+        return nil
+      }, noteRefusal: { _, _ in })
     let body = #"{"events":[{"name":"e"}]}"#
     let signature = WebhookSignature.sign(Array(body.utf8), secret: "s")
     let request = ServerHarness.request(

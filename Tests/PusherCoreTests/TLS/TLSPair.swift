@@ -35,7 +35,7 @@ struct TLSPair {
   }
 
   /// Reads at the client.
-  func read(atMost count: Int = 100) throws(TLSError) -> TLSEngine.ReadResult {
+  func read(atMost count: Int = 100) throws(TLSError) -> ReadResult {
     try client.read(into: ByteBuffer(), atMost: count)
   }
 
