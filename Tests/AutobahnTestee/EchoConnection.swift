@@ -52,7 +52,7 @@ extension EchoConnection: WebSocketFeedConnectionDelegate {
   }
 
   func connectionReceived(binary: ByteView, at now: Instant) {
-    connection?.send { $0.send(binary: binary) }
+    connection?.send { $0.send(binary: binary.array) }
   }
 
   func connectionEnded(_ loss: ConnectionLoss, at now: Instant) {

@@ -125,8 +125,6 @@ extension RedisReply {
     package var elements = 1_000_000
     /// Maximum size of a line (a simple string, an error, a length), in bytes.
     package var line = 64 << 10
-    /// Maximum depth of nested arrays; hiredis reads no deeper ones.
-    package static let depth = 7
 
     package init() {}
   }

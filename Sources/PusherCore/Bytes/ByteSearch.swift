@@ -51,8 +51,6 @@ extension StringProtocol {
     utf8.split { $0 == 0x0A || $0 == 0x0D }.map { self[$0.startIndex..<$0.endIndex] }
   }
 
-  package func begins(with prefix: String) -> Bool { utf8.starts(with: prefix.utf8) }
-
   package func ends(with suffix: String) -> Bool {
     let length = suffix.utf8.count
     return utf8.count >= length && utf8.suffix(length).elementsEqual(suffix.utf8)

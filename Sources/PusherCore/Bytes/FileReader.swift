@@ -93,7 +93,6 @@ package struct SystemError: Error, Hashable, Sendable, CustomStringConvertible {
   /// True for a temporary shortage of descriptors, processes or memory.
   package var isShortage: Bool { [EAGAIN, EMFILE, ENFILE, ENOMEM, ENOBUFS].contains(code) }
 
-  package static let interrupted = SystemError(code: EINTR)
   package static let brokenPipe = SystemError(code: EPIPE)
   package static let connectionRefused = SystemError(code: ECONNREFUSED)
   package static let badDescriptor = SystemError(code: EBADF)

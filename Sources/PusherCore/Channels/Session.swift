@@ -149,7 +149,6 @@ package struct Session {
     signIn.authorization = nil
     for channel in channels { abandon(channel) }
     signIn.state = .waiting
-    signIn.userID = nil
   }
 
   private mutating func abandon(_ channel: String) {
@@ -165,9 +164,7 @@ package struct Session {
   ) {
     let verdict = reconnector.lost(decision, retryAfter: loss.retryAfter, random: &random)
     let attempts = reconnector.attempts
-    var delay: Duration?
-    if case .retry(let time) = verdict { delay = time }
-    report(.connection(.disconnected(loss, code: code, retryIn: delay, attempt: attempts)))
+    report(.connection(.disconnected(loss, code: code, retryIn: verdict.delay, attempt: attempts)))
     switch verdict {
     case .retry(.zero): dialSoon(at: now)
     case .retry(let delay): wait(until: now.advanced(by: delay))
@@ -855,8 +852,6 @@ extension Session {
     beginSignIn()
   }
 
-  package var userID: String? { signIn.userID }
-
   private mutating func beginSignIn() {
     guard signIn.isWanted, signIn.state == .waiting, isConnected else { return }
     signIn.signatures.restart()
@@ -901,7 +896,6 @@ extension Session {
       return
     }
     signIn.state = .subscribed
-    signIn.userID = userID
     signIn.signatures.noteConfirmed()
     report(.signedIn(userID: userID, userData: userData))
     let channel = UserChannel.name(userID: userID)
@@ -1380,8 +1374,6 @@ struct SignIn: Equatable {
   /// Signature for the present connection.
   var authorization: Authorization?
   var signatures = SignatureAttempts()
-  /// The user whom the server has confirmed on the present connection.
-  var userID: String?
   /// The user's own channel, once subscribed.
   var channel: String?
 

@@ -170,10 +170,9 @@ package struct EventSourceSession {
     if loss.asksForAnotherTry { decision = .asked }
     if options.needsPriming, !isPrimed, decision == .backOff { decision = .stop }
     let verdict = reconnector.lost(decision, retryAfter: loss.retryAfter, random: &random)
-    var delay: Duration?
-    if case .retry(let time) = verdict { delay = time }
     let attempts = reconnector.attempts
-    outbox.append(.report(.disconnected(loss, code: nil, retryIn: delay, attempt: attempts)))
+    outbox.append(
+      .report(.disconnected(loss, code: nil, retryIn: verdict.delay, attempt: attempts)))
     switch verdict {
     case .retry(let delay): phase = .waiting(until: now.advanced(by: delay))
     case .stop: end(.lost(loss, code: nil))

@@ -96,7 +96,6 @@ package struct HTTPHeaders: Sendable, Equatable {
   }
 
   package var count: Int { fields.count }
-  package var isEmpty: Bool { fields.isEmpty }
 
   package mutating func append(_ name: String, _ value: String) {
     fields.append(Field(name: name, value: value))

@@ -46,6 +46,8 @@ struct Reconnector {
     /// The loss is permanent, or the mode allows no new attempt.
     case stop
     case giveUp
+
+    var delay: Duration? { if case .retry(let delay) = self { delay } else { nil } }
   }
 
   /// A connection of this age counts as stable: a quick retry follows, and the attempts are reset.

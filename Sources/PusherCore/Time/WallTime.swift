@@ -129,7 +129,4 @@ extension WallTime {
   package func advanced(by duration: Duration) -> WallTime {
     WallTime(millisecondsSince1970: millisecondsSince1970 + duration.wholeNanoseconds / 1_000_000)
   }
-
-  /// The time of day in UTC, for people: `01:39:31.121`.
-  package var clock: String { String(rfc3339.dropFirst(11).prefix(12)) }
 }

@@ -130,11 +130,4 @@ package struct HandedSocket: Sendable, Equatable {
     guard let address = SystemCalls.localAddress(descriptor) else { throw .notInternet }
     self.init(descriptor: descriptor, address: address)
   }
-
-  /// Returns another descriptor of the same socket; a connection goes to any of them.
-  package func copy() throws(TransportError) -> HandedSocket {
-    do throws(SystemError) {
-      return HandedSocket(descriptor: try SystemCalls.copy(of: descriptor), address: address)
-    } catch { throw .listen(address: address.description, reason: error.description) }
-  }
 }

@@ -34,7 +34,7 @@ package enum SystemCalls {
   /// `close`; never repeated: after EINTR another thread may already use the number.
   package static func closeDescriptor(_ descriptor: Int32) { _ = close(descriptor) }
 
-  /// `poll`; an interruption throws `SystemError.interrupted`.
+  /// `poll`; an interruption throws `EINTR`.
   static func pollDescriptors(
     _ entries: UnsafeMutableBufferPointer<pollfd>, milliseconds: Int32
   ) throws(SystemError) -> Int {
@@ -68,12 +68,6 @@ package enum SystemCalls {
 
   package static func closeOnExec(_ descriptor: Int32) {
     _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
-  }
-
-  static func copy(of descriptor: Int32) throws(SystemError) -> Int32 {
-    let copy = fcntl(descriptor, F_DUPFD_CLOEXEC, 3)
-    guard copy >= 0 else { throw .last }
-    return copy
   }
 
   /// `fcntl(F_SETFL, O_NONBLOCK)`; only for unshared descriptors and listening sockets.

@@ -285,10 +285,6 @@ extension WebSocketConnection {
     return text.withUTF8 { unsafe send(.text, UnsafeRawBufferPointer($0)) }
   }
 
-  /// The bytes must not lie in the output.
-  @discardableResult
-  package func send(binary: ByteView) -> Bool { unsafe send(.binary, binary.raw) }
-
   @discardableResult package func send(binary: [UInt8]) -> Bool {
     unsafe binary.withUnsafeBytes { unsafe send(.binary, $0) }
   }

@@ -69,7 +69,6 @@ package struct CloseCode: RawRepresentable, Hashable, Sendable, CustomStringConv
   package static let abnormal = CloseCode(rawValue: 1006)
   package static let invalidData = CloseCode(rawValue: 1007)
   package static let messageTooBig = CloseCode(rawValue: 1009)
-  package static let internalError = CloseCode(rawValue: 1011)
 
   /// Section 7.4.2: a registered code, or 3000 to 4999.
   package var isValidOnWire: Bool {

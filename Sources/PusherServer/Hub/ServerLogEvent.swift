@@ -224,11 +224,7 @@ package struct WebhookNotice: Sendable, Equatable {
       .subscriptionCount, channel, details: [.init("subscription_count", .integer(count))])
   }
 
-  /// Body of a webhook with this event only; `milliseconds` is the time since 1970.
-  package func body(milliseconds: Int64) -> [UInt8] {
-    Self.body([self], milliseconds: milliseconds)
-  }
-
+  /// Body of a webhook; `milliseconds` is the time since 1970.
   package static func body(_ notices: some Sequence<Self>, milliseconds: Int64) -> [UInt8] {
     let body: JSONValue = [
       "time_ms": .number(String(milliseconds)), "events": .array(notices.map(\.event)),

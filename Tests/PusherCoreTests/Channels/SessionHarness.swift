@@ -258,7 +258,8 @@ extension SessionEvent {
 
 extension Session {
   var isFullySubscribed: Bool {
-    isConnected && subscriptions.areAllSubscribed && (!signIn.isWanted || userID != nil)
+    isConnected && subscriptions.areAllSubscribed
+      && (!signIn.isWanted || signIn.state == .subscribed)
   }
 }
 

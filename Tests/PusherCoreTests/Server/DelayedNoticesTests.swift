@@ -72,9 +72,10 @@ import Testing
   @Test func `the body is the documented one`() {
     let user = WebhookNotice(.memberAdded, "presence-a", userID: "42", id: .number("42"))
     #expect(
-      String(decoding: user.body(milliseconds: 1), as: UTF8.self)
+      String(decoding: WebhookNotice.body([user], milliseconds: 1), as: UTF8.self)
         == #"{"time_ms":1,"events":[{"name":"member_added","channel":"presence-a","user_id":42}]}"#)
-    let body = WebhookNotice(.channelOccupied, "my-channel").body(milliseconds: 1_327_078_148_132)
+    let occupied = WebhookNotice(.channelOccupied, "my-channel")
+    let body = WebhookNotice.body([occupied], milliseconds: 1_327_078_148_132)
     #expect(
       String(decoding: body, as: UTF8.self)
         == #"{"time_ms":1327078148132,"events":[{"name":"channel_occupied","channel":"my-channel"}]}"#
