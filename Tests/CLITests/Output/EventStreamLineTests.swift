@@ -92,22 +92,4 @@ struct EventStreamLineTests {
       event: "pusher-cli:exit", channel: nil, data: .object([.init("status", .integer(0))]))
     #expect(output.view.text == #"{"event":"pusher-cli:exit","data":{"status":0}}"# + "\n")
   }
-
-  @Test(arguments: 0..<6 as Range<UInt64>)
-  func `random JSON makes the same line both ways, and it is JSON`(seed: UInt64) throws {
-    var random = SeededGenerator(seed: seed)
-    for _ in 0..<150 {
-      let value = RandomJSON.value(depth: 4, &random)
-      for encoding in JSONEncoding.all {
-        var text = encoding.text(value)
-        if Int.random(in: 0..<4, using: &random) == 0, !text.isEmpty {
-          text.remove(at: text.indices.randomElement(using: &random) ?? text.startIndex)
-        }
-        let data = text.split(separator: "\n", omittingEmptySubsequences: false)
-          .map { "data: \($0)\n" }.joined()
-        let line = try lines(data + "\n")
-        #expect(StrictJSON.problem(in: Array(line.utf8).dropLast()) == nil, "\(line)")
-      }
-    }
-  }
 }

@@ -1,4 +1,3 @@
-import Foundation
 import PusherCore
 import TestSupport
 import Testing
@@ -122,22 +121,6 @@ import Testing
         broken = bytes
         broken[place] = 0
         #expect(rig.check(broken).fast == .unusual)
-      }
-    }
-  }
-
-  @Test(arguments: [
-    #"\\\""#, #"\\\\"#, #"\\n"#, #"\/"#, #"\\\/"#, #"\\u0041"#, #"\\ud83d\\ude00"#, "é", "\u{7F}",
-  ])
-  func `an escape at any distance from an 8-byte or 16-byte boundary comes out whole`(
-    escape: String
-  ) {
-    for before in 0..<34 {
-      for after in [0, 1, 7, 8, 9, 17] {
-        let text =
-          String(repeating: "x", count: before) + escape + String(repeating: "y", count: after)
-        #expect(rig.check(message(#"[\"\#(text)\",\"\#(escape)\#(text)\"]"#)).fast == .written)
-        #expect(rig.check(dataFirst(#"{\"\#(text)\":1}"#)).fast == .written)
       }
     }
   }
@@ -297,34 +280,5 @@ import Testing
       }
     }
     #expect(written > 1000)
-  }
-
-  @Test(arguments: [UInt64(21), 22, 23, 24])
-  func `mutated messages give the same line on both ways, or none on the fast one`(seed: UInt64) {
-    var random = SeededGenerator(seed: seed)
-    let rig = LineRig(receivedAt: "2026-11-21T01:39:31.121Z")
-    var written = 0
-    var malformed = 0
-    for _ in 0..<3500 {
-      let bytes = RandomMessage(&random).mutated(&random)
-      let outcome = rig.check(bytes, offset: Int.random(in: 0..<16, using: &random))
-      if outcome.fast == .written { written += 1 }
-      if outcome.line == nil { malformed += 1 }
-    }
-    // Both kinds must occur often, or the test would prove little.
-    #expect(written > 150)
-    #expect(malformed > 300)
-  }
-
-  @Test func `Foundation reads the lines too`() throws {
-    var random = SeededGenerator(seed: 31)
-    let rig = LineRig()
-    for _ in 0..<500 {
-      let line = try #require(rig.check(RandomMessage(&random).bytes).line)
-      let text = String(decoding: line, as: UTF8.self)
-      // Foundation has no room for numbers beyond a double.
-      guard !text.contains("1e400") else { continue }
-      #expect(throws: Never.self) { try JSONSerialization.jsonObject(with: Data(line)) }
-    }
   }
 }

@@ -31,16 +31,6 @@ import Testing
     for name in others { #expect(!glob.matches(name), "\(pattern) does not fit \(name)") }
   }
 
-  @Test func `random patterns agree with a plain reading of stars and question marks`() {
-    var random = SeededGenerator(seed: 6)
-    for _ in 0..<2000 {
-      let pattern = random.some(Array("ab*?".unicodeScalars), most: 7)
-      let name = random.some(Array("ab".unicodeScalars), most: 8)
-      let expected = reference(pattern, name)
-      #expect(glob(pattern).matches(text(name)) == expected, "\(pattern) \(name)")
-    }
-  }
-
   private func text(_ scalars: [Unicode.Scalar]) -> String {
     String(String.UnicodeScalarView(scalars))
   }

@@ -55,19 +55,6 @@ import Testing
     }
   }
 
-  @Test func `pieces and the standard library agree on random bytes`() {
-    var random = SeededGenerator(seed: 11)
-    let alphabet = wire("41 80 bf c2 e0 a0 ed 9f f0 90 f4 8f")
-    for _ in 0..<3000 {
-      let bytes = random.some(alphabet, most: 9)
-      var validator = UTF8Validator()
-      let accepted = random.pieces(of: bytes, most: 9).allSatisfy { feed(&validator, $0[...]) }
-      let expected = String(validating: bytes, as: UTF8.self)
-      #expect((accepted && validator.isComplete) == (expected != nil), "\(bytes)")
-      #expect(UTF8Validator.text(([0xFF] + bytes)[1...]) == expected, "\(bytes)")
-    }
-  }
-
   @Test func `a byte that is not UTF-8 is refused at any place of a long text`() {
     for count in [63, 64, 65, 127, 128, 129, 200] {
       let plain = [UInt8](repeating: 0x61, count: count)

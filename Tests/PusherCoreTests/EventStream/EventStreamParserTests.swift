@@ -19,23 +19,6 @@ import Testing
     #expect(StreamReading.wholeAndBytewise(earlier + sample.bytes).events.count > 0)
   }
 
-  @Test(arguments: ["17", "an-id-of-more-than-sixteen-bytes"])
-  func `events of the usual shape with one changed byte are the same at once and byte by byte`(
-    id: String
-  ) {
-    let data = #"{"note":"more than thirty-two bytes, é"}"#
-    let usual = Array("id: \(id)\nevent: price.updated\ndata: \(data)\n\n".utf8)
-    for index in usual.indices {
-      for byte: UInt8 in [0, 0x09, 0x0A, 0x0D, 0x20, 0x7F, 0xC3] {
-        var changed = usual
-        changed[index] = byte
-        let reading = StreamReading.wholeAndBytewise(usual + changed + usual)
-        #expect(reading.events.first?.type == "price.updated")
-        #expect(reading.events.last?.id == id)
-      }
-    }
-  }
-
   @Test func `the reconnection time is taken from digits only`() {
     let times: [(String, Int?)] = [
       ("retry: 2500", 2500), ("retry:0", 0), ("retry: 007", 7), ("retry", nil), ("retry:", nil),
@@ -136,17 +119,6 @@ import Testing
       ("F0 80 80 41", "\u{FFFD}\u{FFFD}\u{FFFD}A"), ("C3 A9 C3", "é\u{FFFD}"),
     ]
     for (hex, text) in cases { #expect(repaired(wire(hex)) == Array(text.utf8), "\(hex)") }
-  }
-
-  @Test func `random bytes become what the standard library makes of them`() {
-    var random = SeededGenerator(seed: 9)
-    let pool: [UInt8] = [
-      0x41, 0x80, 0xBF, 0xC3, 0xE0, 0xE2, 0xED, 0xF0, 0xF4, 0x9F, 0xA0, 0x90, 0xFF,
-    ]
-    for _ in 0..<3000 {
-      let bytes = random.some(pool, most: 12)
-      #expect(repaired(bytes) == Array(String(decoding: bytes, as: UTF8.self).utf8), "\(bytes)")
-    }
   }
 
   private func repaired(_ bytes: [UInt8]) -> [UInt8] {

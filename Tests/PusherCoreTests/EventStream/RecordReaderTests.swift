@@ -81,20 +81,6 @@ extension EventStreamSample {
     #expect(try parser.next()?.data.text == "a")
     #expect(!parser.endBody(isMarked: true))
   }
-
-  @Test(arguments: 0..<8 as Range<UInt64>)
-  func `lines come out as they went in, however they are cut`(seed: UInt64) {
-    var random = SeededGenerator(seed: seed)
-    let pool = Array("ab {}[]\"\\:,0é😀".unicodeScalars)
-    for _ in 0..<60 {
-      let lines = (0..<random.below(10)).map { _ in
-        "x" + String(String.UnicodeScalarView(random.some(pool, most: 40))) + "x"
-      }
-      let bytes = lines.flatMap { Array(($0 + random.pick(["\n", "\r\n", "\n\n"])).utf8) }
-      let pieces = random.pieces(of: bytes, most: 90)
-      #expect(StreamReading(pieces, .lines).data == lines, "seed \(seed)")
-    }
-  }
 }
 
 @Suite("Bodies that are no event stream: their end") struct RecordEndTests {

@@ -43,44 +43,6 @@ import Testing
     }
   }
 
-  private func outcome(of bytes: [UInt8], step: Int, limit: Int) throws -> String {
-    var reader = try reader(limit: limit)
-    let (source, body) = (ByteBuffer(), ByteBuffer())
-    var isComplete = false
-    do {
-      for start in stride(from: 0, to: bytes.count, by: step) where !isComplete {
-        source.append([UInt8](bytes[start..<min(start + step, bytes.count)]))
-        isComplete = try reader.read(from: source, into: body)
-      }
-    } catch { return "\(error) after \(body.view.text)" }
-    return "\(isComplete) \(body.view.text)"
-  }
-
-  @Test func `chunks of every spelling, whole or damaged, are read alike byte by byte`() throws {
-    var random = SeededGenerator(seed: 91)
-    let letters = Array("abcdefghijklmnopqrstuvwxyz".utf8)
-    var outcomes: Set<Bool> = []
-    for _ in 0..<3000 {
-      var text: [UInt8] = []
-      for _ in 0...random.below(5) {
-        let size = 1 + random.below(40)
-        let digits = String(size, radix: 16, uppercase: random.below(2) == 0)
-        let zeros = String(repeating: "0", count: random.pick([0, 0, 0, 1, 6, 7, 12]))
-        text += Array("\(zeros)\(digits)\(random.pick(["", "", "", " ", ";a=b"]))\r\n".utf8)
-        text += (0..<size).map { letters[$0 % 26] } + [0x0D, 0x0A]
-      }
-      text += Array("0\r\n\r\n".utf8)
-      if random.below(2) == 0 {
-        text[random.below(text.count)] = random.pick(Array("\r\n;0fG \0\u{FF}".utf8))
-      }
-      let limit = random.pick([100, 1000])
-      let whole = try outcome(of: text, step: text.count, limit: limit)
-      #expect(try outcome(of: text, step: 1, limit: limit) == whole)
-      outcomes.insert(whole.hasPrefix("true"))
-    }
-    #expect(outcomes.count == 2)
-  }
-
   @Test func `an answer of HTTP/1.0 may come in chunks, a request may not`() throws {
     var reader = try reader(minorVersion: 0)
     let body = ByteBuffer()

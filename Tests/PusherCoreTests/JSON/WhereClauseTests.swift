@@ -80,12 +80,6 @@ private func holds(_ text: String, data: String) throws -> Bool {
     #expect(fault("data." + name + "a") == .tooLong(limit: 4096))
   }
 
-  @Test func `a path has up to 64 names and indices`() {
-    #expect(fault("data" + String(repeating: "[0]", count: 63)) == nil)
-    #expect(fault("data" + String(repeating: "[0]", count: 64)) == .pathTooLong(limit: 64))
-    #expect(fault("data" + String(repeating: ".a", count: 64)) == .pathTooLong(limit: 64))
-  }
-
   @Test func `expressions are equal if their bytes are`() throws {
     #expect(try WhereClause("data.a == 1") == WhereClause("data.a == 1"))
     #expect(try WhereClause("data.a == 1") != WhereClause("data.a==1"))

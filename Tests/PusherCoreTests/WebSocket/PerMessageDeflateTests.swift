@@ -108,29 +108,6 @@ import Testing
     }
   }
 
-  /// One call inflates a whole message; several calls inflate its pieces.
-  @Test(arguments: [UInt64(91), 92, 93])
-  func `a damaged compressed message is judged alike whole and byte by byte`(seed: UInt64) {
-    var random = SeededGenerator(seed: seed)
-    let text = "the rest stands, é中😀, the rest stands until the close"
-    let valid = deflated(Array(text.utf8))
-    var failures: Set<String> = []
-    for round in 0..<3000 {
-      var payload = valid
-      for _ in 0...random.below(3) {
-        payload[random.below(payload.count)] = UInt8(random.below(256))
-      }
-      if round % 2 == 0 { payload.removeLast(random.below(payload.count)) }
-      // A valid message first gives both the same window.
-      let bytes = [valid, payload].flatMap { frame(.text, $0, isCompressed: true) }
-      let (events, cut) = (client().events(after: bytes), client())
-      #expect(bytes.flatMap { cut.events(after: [$0]) } == events, "\(payload)")
-      if case .failed(let error)? = events.last { failures.insert("\(error)") }
-    }
-    // Both kinds must occur, or the test would prove little.
-    #expect(failures.count == 2)
-  }
-
   @Test func `a side held to a window of 256 bytes sends uncompressed`() {
     let client = client(PerMessageDeflate(clientMaxWindowBits: 8))
     client.send(text: "Hello")
