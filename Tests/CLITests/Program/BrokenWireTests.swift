@@ -93,19 +93,4 @@ import Testing
         certificates.authority),
       says: "TLS connection cut off without a closing alert (close_notify)")
   }
-
-  @Test(arguments: [
-    FaultyWire(latency: .milliseconds(300)),
-    FaultyWire(piece: 1, interval: .microseconds(200)),
-    FaultyWire(latency: .milliseconds(20), piece: 3, interval: .microseconds(100)),
-  ])
-  func `a slow wire changes nothing`(wire: FaultyWire) throws {
-    let server = try ScriptedServer.joined(2) { connection in
-      for number in 0..<5 { try connection.send(event: "tick", data: "\(number)") }
-    }
-    let proxy = try FaultProxy(to: server) { _ in wire }
-    try PusherCLI.run(["subscribe"] + proxy.address + ["news", "more", "-o", "raw", "-n", "5"])
-      .expect(
-        prints: "0\n1\n2\n3\n4\n", says: "")
-  }
 }

@@ -47,19 +47,4 @@ struct ChannelKindTests {
       ["a"], "--timeout", "1", "--connect-timeout", "500ms", joins: false)
     try stranger.result().expect(4)
   }
-
-  @Test func `ten thousand channels are joined on one connection, and heard`() throws {
-    let server = try LocalServer()
-    let names = (0..<10_000).map { "c\($0)" }
-    let program = try PusherCLI.start(
-      ["subscribe"] + server.address + ["-v", "-n", "3", "--connect-timeout", "2m"] + names,
-      environment: ["PUSHER_APP_KEY": LocalServer.key])
-    _ = try program.errorLine(containing: "subscribed to c9999")
-    for name in ["c0", "c5000", "c9999"] {
-      try server.trigger(name, "e", "1").expect()
-    }
-    try program.result().expect(
-      prints: ["c0", "c5000", "c9999"].map { #"{"event":"e","channel":"\#($0)","data":1}"# + "\n" }
-        .joined())
-  }
 }

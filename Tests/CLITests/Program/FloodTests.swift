@@ -23,8 +23,7 @@ import Testing
     program.send(SIGKILL)
   }
 
-  @Test(arguments: ["message", "frame"])
-  func `of many pings that a server never reads on the latest is answered`(kind: String) throws {
+  @Test func `of many pings that a server never reads on the latest is answered`() throws {
     let total = 150_000
     let pongs = Record<Int>()
     let read = Gate()
@@ -32,13 +31,7 @@ import Testing
       try connection.join()
       let block = WebSocketConnection(
         role: .server, deflate: nil, random: SystemRandomNumberGenerator(), input: nil)
-      for number in 0..<1000 {
-        if kind == "message" {
-          block.send(text: #"{"event":"pusher:ping","data":{}}"#)
-        } else {
-          block.ping([UInt8](repeating: UInt8(number & 1), count: 100))
-        }
-      }
+      for _ in 0..<1000 { block.send(text: #"{"event":"pusher:ping","data":{}}"#) }
       let bytes = block.output.view.array
       for _ in 0..<total / 1000 { try connection.send(bytes: bytes) }
       try connection.ping(Array("the last".utf8))

@@ -345,29 +345,4 @@ struct StreamEndTests {
       lastError: "gave up after 1 attempt: the answer ended without an event: "
         + "3 bytes of text/event-stream, beginning with '<p>'")
   }
-
-  @Test func `a reader that stalls holds the server back, and nothing is lost`() throws {
-    let total = 40_000
-    let server = try ScriptedServer { connection in
-      try connection.beginStream([("Transfer-Encoding", "chunked")])
-      let block = ByteBuffer()
-      for number in 0..<total {
-        let event = "id: \(number)\ndata: {\"n\":\(number),\"x\":\(Flood.data)}\n\n"
-        block.append("\(String(event.utf8.count, radix: 16))\r\n\(event)\r\n")
-        if block.count > 65_536 { try connection.send(block) }
-      }
-      try connection.send(block)
-      try connection.remain()
-    }
-    let program = try PusherCLI.sse(server, "-n", "\(total)", "--buffer", "64k")
-    try program.awaitFullPipe()
-    for number in 0..<total {
-      let line = try program.line()
-      guard line.contains(#""id":"\#(number)","#) else {
-        Issue.record("line \(number) is \(line)")
-        return
-      }
-    }
-    #expect(try program.wait() == .exited(0))
-  }
 }

@@ -80,8 +80,8 @@ enum Loopback {
     }
   }
 
-  static func dial(_ port: UInt16, last: UInt32 = 1, receiveBuffer: Int32? = nil) throws -> Int32 {
-    let descriptor = try socket(receiveBuffer: receiveBuffer)
+  static func dial(_ port: UInt16, last: UInt32 = 1) throws -> Int32 {
+    let descriptor = try socket()
     _ = withAddress(port: port, last: last) { connect(descriptor, $0, $1) }
     return descriptor
   }
@@ -111,7 +111,7 @@ enum Loopback {
   /// Next candidate for a closed port; other processes start elsewhere.
   private static let nextPort = Locked(UInt16(10_000 + Int(getpid()) * 211 % 20_000))
 
-  private static func socket(receiveBuffer: Int32?) throws -> Int32 {
+  private static func socket(receiveBuffer: Int32? = nil) throws -> Int32 {
     let descriptor = Foundation.socket(AF_INET, Socket.stream, 0)
     guard descriptor >= 0 else { throw SystemFailure("socket", errno) }
     prepare(descriptor)

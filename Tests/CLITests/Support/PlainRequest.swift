@@ -84,10 +84,9 @@ final class RepeatedRequest: Sendable {
 final class RawClient {
   private let descriptor: Int32
   private var received: [UInt8] = []
-  private var hasEnded = false
 
-  init(_ port: UInt16, receiveBuffer: Int32? = nil) throws {
-    descriptor = try Loopback.dial(port, receiveBuffer: receiveBuffer)
+  init(_ port: UInt16) throws {
+    descriptor = try Loopback.dial(port)
   }
 
   deinit {
@@ -140,21 +139,9 @@ final class RawClient {
     var bytes = [UInt8](repeating: 0, count: 65_536)
     while true {
       let count = recv(descriptor, &bytes, bytes.count, Int32(MSG_DONTWAIT))
-      guard count > 0 else {
-        hasEnded = count == 0 || errno != EAGAIN
-        return
-      }
+      guard count > 0 else { return }
       received += bytes[..<count]
     }
-  }
-
-  /// Reads until the other side ends; returns the number of bytes of the whole connection.
-  func readToEnd() throws -> Int {
-    try waitUntil("the other side has ended") {
-      fill()
-      return hasEnded
-    }
-    return received.count
   }
 
   func await(_ wanted: String) throws {

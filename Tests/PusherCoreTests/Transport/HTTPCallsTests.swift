@@ -70,20 +70,4 @@ import Testing
     }
     #expect(server.opened.values.count == 2)
   }
-
-  @Test func `a thousand calls to a silent server keep the limit of connections`() async throws {
-    let server = try RawServer { $0.waitForEnd() }
-    let calls = HTTPCalls(on: LoopThread(name: "calls"), limit: 8)
-    let url = try HTTPURL(parsing: "http://127.0.0.1:\(server.port)/")
-    let tasks = (0..<1_000).map { _ in
-      Task {
-        await calls.outcome(of: HTTPCall(.init(method: "GET", url: url), timeout: .seconds(600)))
-      }
-    }
-    _ = try await server.opened.wait(for: 8)
-    #expect(server.opened.values.count == 8)
-    for task in tasks { task.cancel() }
-    for task in tasks { #expect(await task.value == .failure(.cancelled)) }
-    try await condition("the calls have left their thread") { !calls.isWorking }
-  }
 }
