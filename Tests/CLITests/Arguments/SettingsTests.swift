@@ -80,6 +80,18 @@ import Testing
         => --secret-file: 'env' has more than one line; it must contain only the app secret, on one
         line
       --local presence-a --user-id 7 --user-info {x => --user-info is not JSON: …
+      --local a --state-file x
+        => --state-file: the server keeps no events in this protocol; a server of sockudo does
+        (--service sockudo)
+      --local a --rewind 5
+        => --rewind: the server keeps no events in this protocol; a server of sockudo does (--service
+        sockudo)
+      --key K --service sockudo --rewind=0 a
+        => --rewind: '0' is not a number of events, or a time such as 30s
+      --key K --service sockudo --rewind=-1 a
+        => --rewind: '-1' is not a number of events, or a time such as 30s
+      --key K --service sockudo --rewind=1.5 a
+        => --rewind: '1.5' is not a number of events, or a time such as 30s
       """ as Table)
   func `what is missing or wrong is said with what to do`(row: Table.Row) {
     let files = PretendFiles(contents: [

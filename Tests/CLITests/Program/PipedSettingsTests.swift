@@ -25,22 +25,6 @@ import Testing
     try program.result().expect(0, prints: "7\n7\n7\n")
   }
 
-  @Test func `the fields of a process substitution go with each request`() throws {
-    let server = try server()
-    let script = #"exec "$0" sse "$1" -o raw -n 3 -H @<(echo X-Token: 7)"#
-    try PusherCLI.shell(script, [server.url], by: "bash").result().expect(0, prints: "7\n7\n7\n")
-  }
-
-  @Test func `the fields of a pipe go with the list of channels too`() throws {
-    let server = try LocalServer()
-    let guest = try server.subscribe(["private-a"], "-L")
-    let pipe = try NamedPipe()
-    let program = try server.start("subscribe", "private-*", "-L", "-H", "@\(pipe.path)")
-    try pipe.write("X-Token: 7\n")
-    #expect(try program.line().contains("pusher:connection_established"))
-    withExtendedLifetime(guest) {}
-  }
-
   @Test func `authorities of a process substitution check each connection`() throws {
     let matrix = try #require(CertificateMatrix.shared)
     let server = try ScriptedServer(certificate: matrix.trusted) { connection in
@@ -67,23 +51,6 @@ import Testing
       "--cacert", matrix.authority, "-c", "a", "-e", "e", "1"
     ).expect(0)
     try server.end()
-  }
-
-  @Test func `the fields of a pipe go with each upgrade of subscribe`() throws {
-    let tokens = Record<String?>()
-    let server = try ScriptedServer { connection in
-      let request = try connection.request()
-      tokens.add(request.headers["X-Token"])
-      try connection.welcome(request)
-      try connection.acceptSubscription()
-      if connection.number == 2 { try connection.send(event: "e", data: "1") }
-    }
-    let pipe = try NamedPipe()
-    let program = try PusherCLI.subscribe(
-      to: server, "news", "-n", "1", "--retry-max-delay", "10ms", "-H", "@\(pipe.path)")
-    try pipe.write("X-Token: 7\n")
-    try program.result().expect(0)
-    #expect(tokens.values.prefix(2) == ["7", "7"])
   }
 
   /// Every option whose file the settings read.
@@ -125,20 +92,6 @@ import Testing
   }
 
   // MARK: SIGHUP
-
-  @Test func `a pipe in place of --apps stops no server`() throws {
-    let file = try TemporaryFolder.shared.file(
-      "apps", holding: #"[{"id": "17", "key": "local-key", "secret": "local-secret"}]"#)
-    let server = try LocalServer(options: ["--apps", file])
-    _ = try NamedPipe(at: file)
-    server.signal(SIGHUP)
-    #expect(
-      try server.errorLine(containing: "SIGHUP")
-        == "pusher-cli: warning: SIGHUP: --apps: cannot read '\(file)': it is a pipe, not a file; "
-        + "the apps stay as they are")
-    #expect(try server.trigger("a", "e", "1").ending == .exited(0))
-    #expect(try server.stop().ending == .signalled(SIGTERM))
-  }
 
   @Test func `apps of a pipe stay as they were at the start, and SIGHUP says so`() throws {
     let pipe = try NamedPipe()

@@ -142,46 +142,6 @@ struct RecoveryTests {
     #expect(!second.errorText.contains("missing"))
   }
 
-  @Test(arguments: [
-    ("pusher-cli state 1\nurl ws://other/app/k\nid \n", "belongs to ws://other"),
-    (
-      "pusher-cli state 2\nurl ws://other/app/k\nid \n",
-      "it has version 2; this program reads version 1"
-    ),
-    (
-      "pusher-cli state 1\nurl ws://x/app/k\nposition {\"channel\":\"o\",\"ser",
-      "a position in it is invalid"
-    ),
-    (
-      "pusher-cli state 1\nurl ws://x/app/k\nposition {\"channel\":\"o\",\"serial\":9007199254740993}\nid \n",
-      "a position in it is invalid"
-    ),
-    ("pusher-cli state 1\n", "its id or URL is missing"),
-  ])
-  func `a state file of another app, cut, or of a later version is refused`(
-    _ text: String, _ message: String
-  ) throws {
-    try Data(text.utf8).write(to: URL(filePath: state))
-    let result = try PusherCLI.run(
-      [
-        "subscribe", "orders", "--service", "sockudo", "--key", "k", "--host", "127.0.0.1",
-        "--port", "1",
-        "--scheme", "http", "--state-file", state,
-      ])
-    result.expect(2, telling: message)
-    #expect(try SystemFile.text(state) == text)
-  }
-
-  @Test(arguments: [["--state-file", "x"], ["--rewind", "5"]])
-  func `a server without replay is no place for them`(_ options: [String]) throws {
-    let result = try PusherCLI.run(["subscribe", "orders", "--local"] + options)
-    result.expect(
-      2,
-      telling:
-        "\(options[0]): the server keeps no events in this protocol; a server of sockudo does "
-        + "(--service sockudo)")
-  }
-
   @Test(arguments: [("50", "50"), ("90s", #"{"seconds":90}"#)])
   func `a rewind is asked for, and a cut one is told`(_ typed: String, _ sent: String) throws {
     let asked = Record<String>()
@@ -211,15 +171,6 @@ struct RecoveryTests {
       result.errorText.contains(
         "warning: the server has not all events of orders that --rewind asks for (cut by its retention)"
       ))
-  }
-
-  @Test(arguments: ["0", "-1", "x", "1.5"])
-  func `a rewind is a number or a time`(_ text: String) throws {
-    let result = try PusherCLI.run([
-      "subscribe", "a", "--key", "k", "--service", "sockudo", "--rewind=\(text)",
-    ])
-    result.expect(
-      2, telling: "--rewind: '\(text)' is not a number of events, or a time such as 30s")
   }
 
   /// 300 events through 10 cuts and 3 kills; `scripts/endurance.sh recovery` draws more.

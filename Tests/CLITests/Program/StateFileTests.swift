@@ -174,6 +174,15 @@ struct StateStartTests {
     ),
     ("pusher-cli state 2\nid 5\n", "it has version 2"),
     ("pusher-cli state 1\nurl http://a/\n", "its id or URL is missing"),
+    (
+      "pusher-cli state 1\nurl http://a/\nposition {\"channel\":\"o\",\"ser",
+      "a position in it is invalid"
+    ),
+    (
+      "pusher-cli state 1\nurl http://a/\n"
+        + "position {\"channel\":\"o\",\"serial\":9007199254740993}\nid \n",
+      "a position in it is invalid"
+    ),
     (String(repeating: "x", count: 9_000_000), "it is larger than 8192 KiB"),
   ])
   func `a file that is no state file is refused and stays as it is`(text: String, reason: String)
