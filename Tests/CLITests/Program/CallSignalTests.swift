@@ -8,9 +8,7 @@ struct CallSignalTests {
   private static let event = ["trigger", "-c", "news", "-e", "e", "1"]
 
   @Test(arguments: [
-    (event, SIGINT), (event, SIGTERM), (["channels"], SIGINT), (["channels", "news"], SIGTERM),
-    (["users", "presence-a"], SIGINT), (["terminate", "7"], SIGTERM),
-    (["subscribe", "news"], SIGINT),
+    (event, SIGINT), (["channels"], SIGTERM), (["subscribe", "news"], SIGINT),
   ])
   func `while the server of --local is absent, told once`(command: [String], signal: Int32) throws {
     let port = String(try Loopback.closedPort())
@@ -51,25 +49,6 @@ struct CallSignalTests {
     #expect(results.contains { $0.ending == .exited(4) && $0.errorText == lack })
     #expect(results.last?.ending == .exited(0))
     #expect(!results.contains { $0.errorText.contains("nothing listens") })
-  }
-
-  @Test(arguments: [("https", false), ("https", true), ("http", false)])
-  func `while TLS, a proxy or the answer is awaited`(scheme: String, proxy: Bool) throws {
-    let isWaiting = Gate()
-    let server = try ScriptedServer { connection in
-      try connection.receive(into: connection.input)
-      isWaiting.open()
-      try connection.stall()
-    }
-    let way =
-      proxy
-      ? ["--host", "far.invalid", "--proxy", "http://127.0.0.1:\(server.port)"]
-      : ["--host", "127.0.0.1", "--port", "\(server.port)"]
-    let program = try PusherCLI.start(
-      Self.event + way + ["--scheme", scheme, "--key", "k", "--app-id", "1"]
-        + ["--connect-timeout", "60s"], environment: Self.secret)
-    try isWaiting.wait()
-    try withExtendedLifetime(server) { _ = try program.result(of: SIGTERM) }
   }
 
   @Test func `while a line waits for another try, and while the next line is awaited`() throws {

@@ -10,28 +10,20 @@ import Testing
   /// A way to end a connection with a code: Reverb sends an error and drops the socket.
   enum Way: CaseIterable { case error, closeFrame }
 
-  /// Starts a server whose first connection ends with a code; later connections work.
-  private func failing(with code: UInt16, _ way: Way) throws -> ScriptedServer {
-    try ScriptedServer { connection in
-      try connection.join()
-      guard connection.number == 1 else {
-        try connection.send(event: "back", data: "{}")
-        try connection.stay()
-      }
-      if way == .closeFrame { return try connection.close(code: code, reason: "because") }
-      try connection.send(
-        text: #"{"event":"pusher:error","data":"{\"code\":\#(code),\"message\":\"because\"}"}"#)
-      connection.drop()
-    }
-  }
-
   @Test(
     arguments: [(4001, 3), (4003, 3), (4009, 3), (4000, 5), (4004, 5), (4007, 5), (4099, 5)],
     Way.allCases)
   func `an error of 4000 to 4099 ends the program`(
     end: (code: UInt16, status: Int32), way: Way
   ) throws {
-    let server = try failing(with: end.code, way)
+    let (code, reason) = (end.code, "because")
+    let server = try ScriptedServer { connection in
+      try connection.join()
+      if way == .closeFrame { return try connection.close(code: code, reason: reason) }
+      try connection.send(
+        text: #"{"event":"pusher:error","data":"{\"code\":\#(code),\"message\":\"\#(reason)\"}"}"#)
+      connection.drop()
+    }
     let result = try subscribe(to: server)
     result.expect(end.status)
     // An error that arrives before the loss is also reported separately.
@@ -77,24 +69,5 @@ import Testing
     #expect(
       result.errorLines.last
         == "pusher-cli: error: closed by the server with code \(code): \(reason) \(remedy)")
-  }
-
-  @Test(
-    arguments: [(4100, .error), (4301, .error), (1001, .closeFrame)] as [(UInt16, Way)])
-  func `any other end is followed by a new connection`(code: UInt16, way: Way) throws {
-    let server = try failing(with: code, way)
-    let result = try subscribe(to: server, "-n", "1")
-    result.expect()
-    let lines = result.errorLines.filter { !$0.contains("warning: the server reports") }
-    #expect(lines.count == 2, "\(result.errorText)")
-    // Errors from 4300 on concern one message and explain no loss.
-    let reason =
-      switch way {
-      case .closeFrame: "closed by the server with code \(code): because"
-      case .error: code < 4300 ? "the server reports error \(code): because" : "the server closed"
-      }
-    #expect(lines[0].contains("connection lost (\(reason)"), "\(lines[0])")
-    #expect(lines[0].contains("retrying"))
-    #expect(server.connectionCount == 2)
   }
 }

@@ -133,18 +133,6 @@ struct GapRepairTests {
     }
   }
 
-  @Test func `a signal ends the command and the run`() throws {
-    let started = TemporaryFolder.shared.file("started")
-    let program = try start("echo $$ >\(started); exec sleep 600")
-    try waitUntil("the command has begun") {
-      try FileManager.default.fileExists(atPath: started)
-        && !fileText(started).isEmpty
-    }
-    try program.result(of: SIGTERM)
-    let id = try #require(pid_t(try fileText(started).dropLast()))
-    #expect(kill(id, 0) != 0)
-  }
-
   @Test func `--on-idle reads the silence; neither its failure nor silence ends the run`() throws {
     let silent = try ScriptedServer.joined { [goes] connection in
       try connection.wait(for: goes)

@@ -5,18 +5,6 @@ import Testing
 @Suite("Reconnecting", .runsPrograms) struct ReconnectTests {
   private static let secret = ["PUSHER_APP_SECRET": "the-secret"]
 
-  @Test func `--retry-delay is the shortest wait, and the first is twice it at most`() throws {
-    let server = try ScriptedServer { connection in
-      try connection.join()
-      if connection.number == 1 { return connection.drop() }
-      try connection.stay()
-    }
-    let program = try PusherCLI.subscribe(to: server, "news", "-L", "--retry-delay", "40ms")
-    let loss = try JSONParser.parse(try program.outputLine(containing: "pusher-cli:disconnected"))
-    let wait = try #require(loss["data"]?["retry_in"]?.double)
-    #expect((0.04...0.08).contains(wait))
-  }
-
   @Test func `a server that never was up is not a connection that was lost`() throws {
     // The server is gone, so nothing listens on its port.
     let port = try ScriptedServer { _ in }.port

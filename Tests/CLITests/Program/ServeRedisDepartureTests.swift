@@ -40,18 +40,6 @@ struct ServeRedisDepartureTests: WebhookWatcher {
     try leave(member)
   }
 
-  @Test func `who comes back on another server is there at the end, by what was told`() throws {
-    let servers = try servers(2, delay: "3s")
-    let first = try member(servers[0], "a")
-    #expect(try told(2) == ["channel_occupied", "member_added a"])
-    try leave(first)
-    let second = try member(servers[1], "a")
-    // A departure with a later deadline is reported later; the first one was cancelled by then.
-    try leave(try member(servers[0], "b"))
-    #expect(try told(2) == ["member_added b", "member_removed b"])
-    try leave(second)
-  }
-
   /// What happens to a server while it holds a departure back, and for how long it would.
   enum Trouble: String, CaseIterable {
     case isKilled = "2s"

@@ -109,14 +109,10 @@ struct ServeRedisRefusalTests {
     try #require(answer.outputText == "OK\n", "\(answer.outputText)")
   }
 
-  @Test(arguments: ["nodes", "nodes:enrolled", "users", "departed"])
+  @Test(arguments: ["nodes", "departed"])
   func `a key of the wrong type is told, and all is well without it`(key: String) throws {
     try redis.command("HSET", "pusher-cli:0:17:nodes", "a", "1")
     try redis.command("RENAME", "pusher-cli:0:17:nodes", "pusher-cli:0:17:\(key)")
-    if key == "users" {
-      try redis.command("DEL", "pusher-cli:0:17:users")
-      try redis.command("SET", "pusher-cli:0:17:users", "1")
-    }
     let (server, monitored) = try server()
     try awaitRefusal(server, monitored, ["WRONGTYPE"])
     try redis.command("DEL", "pusher-cli:0:17:\(key)")

@@ -47,18 +47,6 @@ struct SignalTests {
     try expectGoodbye(program, clock, by: signal)
   }
 
-  @Test(arguments: signals)
-  func `while nobody takes its output`(signal: Int32) throws {
-    let server = try ScriptedServer { connection in
-      try connection.join()
-      while true { try connection.send(event: "flood", data: Flood.data) }
-    }
-    let program = try PusherCLI.subscribe(to: server, "news", "--buffer", "64k")
-    try program.awaitFullPipe()
-    program.send(signal)
-    #expect(try program.wait(readsOutput: false) == .signalled(signal))
-  }
-
   /// Sends SIGINT to a subscriber and continues after the server has its goodbye, which it does not
   /// answer.
   ///

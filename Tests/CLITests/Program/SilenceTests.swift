@@ -39,18 +39,6 @@ struct SilenceTests {
       error: "the server sent nothing for \(words) (--activity-timeout TIME sets the limit)")
   }
 
-  @Test func `the stream is then asked for again`() throws {
-    let server = try server()
-    let program = try start(server, ["-L", "--retry-delay", "1s"])
-    try clock.move(.seconds(301), seenBy: program)
-    let loss = try program.outputLine(containing: "pusher-cli:disconnected")
-    #expect(loss.contains(#""reason":"the server sent nothing for 5 min","retry_in":1,"#))
-    try clock.move(.seconds(1), seenBy: program)
-    _ = try program.outputLine(containing: "pusher-cli:gap")
-    _ = try program.outputLine(containing: #""data":1"#)
-    #expect(server.connectionCount == 2)
-  }
-
   @Test(arguments: [["--activity-timeout", "2h"], ["-d", "{}"]])
   func `a longer limit, or data in the request, leaves a silent stream alone`(
     options: [String]

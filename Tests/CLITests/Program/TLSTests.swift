@@ -40,14 +40,6 @@ enum TLSCase: String, CaseIterable, Sendable {
     }
   }
 
-  /// True if the HTTP API's client must report the same.
-  var isOfCertificate: Bool {
-    switch self {
-    case .silent, .cutBeforeAnswer, .cutInStream, .onlyHTTP2Silent: false
-    default: true
-    }
-  }
-
   func server(_ matrix: CertificateMatrix) throws -> ScriptedServer {
     func secure(
       _ behaviour: TLSBehaviour? = nil, _ script: @escaping ScriptedServer.Script = Self.asking
@@ -136,14 +128,6 @@ struct TLSRefusalTests {
     if let connections { #expect(server.connectionCount == connections) }
   }
 
-  @Test(arguments: TLSCase.allCases.filter(\.isOfCertificate))
-  func `trigger says what the row of subscribe says`(wrong: TLSCase) throws {
-    let matrix = try #require(CertificateMatrix.shared)
-    try expectRow(wrong, matrix) {
-      ["trigger", "--app-id", "1"] + wrong.address($0) + ["-c", "news", "-e", "e", "{}"]
-    }
-  }
-
   @Test(arguments: [TLSCase.onlyHTTP2, .onlyHTTP2Silent, .cutBeforeAnswer])
   func `sse says what the row of subscribe says`(wrong: TLSCase) throws {
     let matrix = try #require(CertificateMatrix.shared)
@@ -181,11 +165,6 @@ struct TLSRefusalTests {
       sourceLocation: sourceLocation)
   }
 
-  @Test func `a certificate for the name`() throws {
-    try expectEvent(matrix.server("valid"), trusting)
-    try expectEvent(matrix.server("valid"), [], environment: ["SSL_CERT_FILE": matrix.authority])
-  }
-
   @Test func `a chain with its intermediate certificate`() throws {
     try expectEvent(matrix.server("chain"), trusting)
   }
@@ -218,19 +197,6 @@ struct TLSRefusalTests {
     let both = try [own, key].map { try SystemFile.text($0) }.joined()
     let file = try TemporaryFolder.shared.file("both.pem", holding: both)
     try expectEvent(certificate, trusting + ["--tls-cert", file])
-  }
-
-  @Test func `trigger shows a client certificate too`() throws {
-    let behaviour = TLSBehaviour(clientAuthority: matrix.authority)
-    let server = try ScriptedServer(certificate: matrix.server("valid", behaviour)) { connection in
-      _ = try connection.question()
-      try connection.answer(200, body: "{}")
-    }
-    let own = ["--tls-cert", matrix.file("client.pem"), "--tls-key", matrix.file("client.key")]
-    try PusherCLI.run(
-      ["trigger", "--app-id", "1", "-c", "news", "-e", "e", "{}"] + server.address + trusting + own,
-      environment: ["PUSHER_APP_SECRET": "s"]
-    ).expect(0)
   }
 
   @Test func `new keys and session tickets between and before events, both ways`() throws {

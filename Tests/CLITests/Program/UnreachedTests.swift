@@ -34,15 +34,6 @@ import Testing
     }
   }
 
-  @Test func `a run whose server never answers is 4, and 124 with --count`() throws {
-    let server = try ScriptedServer { try $0.stall() }
-    for (missing, arguments) in Self.commands(server.port) {
-      try PusherCLI.run(arguments).expect(4, error: "timed out: \(missing) within 0.3 s")
-    }
-    try PusherCLI.subscribe(to: server, "news", "-n", "2", "-W", "300ms").result()
-      .expect(124, error: "timed out: 0 of 2 events within 0.3 s (no connection)")
-  }
-
   @Test func `a run that never subscribed is 4, and names the channels`() throws {
     let server = try ScriptedServer.joined { _ in }
     let result = try timedOut(
@@ -126,18 +117,6 @@ struct RejectedEventsTests {
 
   private static func silence(_ channels: String) -> String {
     "nothing came; \(channels) are different channels: does the app send to one of them?"
-  }
-
-  @Test(arguments: [["-n", "1", "-W", "1s"], ["--idle-timeout", "1s"], ["-W", "1s"]])
-  func `where nothing came, a channel's other names are to be checked`(options: [String]) throws {
-    let words = Self.silence("private-orders.1 and presence-orders.1")
-    let result = try timedOut([], channels: ["private-a", "orders.1"], options)
-    if options == ["-W", "1s"] {
-      result.expect(0, says: "pusher-cli: warning: \(words)\n")
-    } else {
-      #expect(result.ending == .exited(124))
-      #expect(result.errorText.hasSuffix("1 s (\(words))\n"), "\(result.errorText)")
-    }
   }
 
   @Test(arguments: [SIGINT, SIGTERM])

@@ -236,38 +236,6 @@ struct UpgradeCase: CustomTestStringConvertible, Sendable {
   }
 }
 
-@Suite("The upgrade: waiting as the server asks", .runsPrograms) struct RetryAfterTests {
-  @Test(
-    .needs(.movedClock),
-    arguments: [
-      ("3", "10s", "and asks to wait 3 s); retrying in 3 s", Duration.seconds(3)),
-      ("3600", "200ms", "and asks to wait 60 min); retrying in 0.2 s", .milliseconds(200)),
-    ])
-  func `the wait is what the server asks for, but never longer than --retry-max-delay`(
-    value: String, maximum: String, words: String, wait: Duration
-  ) throws {
-    let server = try ScriptedServer { connection in
-      guard connection.number == 1 else {
-        try connection.join()
-        try connection.send(event: "e", data: "1")
-        try connection.stay()
-      }
-      _ = try connection.request()
-      try connection.answer(503, "Service Unavailable", [("Retry-After", value)])
-    }
-    let clock = try MovedClock(standsStill: true)
-    let program = try PusherCLI.subscribe(
-      to: server, "news", "-n", "1", "--reconnect", "always", "--retry-max-delay", maximum,
-      environment: clock.environment())
-    let text = try program.errorLine(containing: "retrying")
-    #expect(text.contains(words), "\(text)")
-    try clock.move(wait - .milliseconds(1), seenBy: program)
-    #expect(server.connectionCount == 1)
-    #expect(try clock.move(.milliseconds(1), untilEndOf: program) == .exited(0))
-    #expect(server.connectionCount == 2)
-  }
-}
-
 extension ScriptedConnection {
   /// Sends the client elsewhere and ends.
   fileprivate func redirect(_ status: Int, to location: String) throws {

@@ -28,18 +28,12 @@ import Testing
     return rig
   }
 
-  @Test(arguments: loads)
-  func `a server that lost its link is back within five seconds`(load: Load) throws {
+  @Test(arguments: loads, [false, true])
+  func `a server is back within five seconds after its link, or Redis too, was lost`(
+    load: Load, isEmptied: Bool
+  ) throws {
     let rig = try Self.filled(load)
-    rig.cut(0)
-    let time = try #require(rig.play { rig.isWell })
-    #expect(time <= .seconds(5) && rig.overflows == 0, "\(time), \(rig.mostBytes) bytes at once")
-  }
-
-  @Test(arguments: loads)
-  func `a server is back within five seconds after Redis was emptied`(load: Load) throws {
-    let rig = try Self.filled(load)
-    rig.redis.flushAll()
+    if isEmptied { rig.redis.flushAll() }
     rig.cut(0)
     let time = try #require(rig.play { rig.isWell })
     #expect(time <= .seconds(5) && rig.overflows == 0, "\(time), \(rig.mostBytes) bytes at once")
