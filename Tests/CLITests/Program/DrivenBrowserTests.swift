@@ -13,23 +13,6 @@ struct DrivenBrowserTests {
     }
   }
 
-  @Test func `what fails says why, and what stood on the page`() throws {
-    let (page, _) = try DevToolsBrowser.showing("<p>only this</p>")
-    let thrown = fault { try page.evaluate("nowhere.text") }
-    #expect(thrown.contains("ReferenceError: nowhere is not defined"))
-    let rejected = fault { try page.evaluate("Promise.reject(new Error('not today'))") }
-    #expect(rejected.contains("not today"))
-    let late = fault { try page.wait(until: "document.body.dataset.ready", within: .zero) }
-    #expect(late.contains("document.body.dataset.ready, last: false"), "\(late)")
-    #expect(late.contains("stood 'only this'"), "\(late)")
-    let missing = fault { try page.wait(until: "missing.value === 1", within: .zero) }
-    #expect(missing.contains("missing is not defined"), "\(missing)")
-    let endless = fault { try page.evaluate("new Promise(() => {})", within: .milliseconds(10)) }
-    #expect(endless.contains("Runtime.evaluate was answered"), "\(endless)")
-    let closed = "http://127.0.0.1:\(try Loopback.closedPort())/"
-    #expect(fault { try page.open(closed) }.contains("ERR_CONNECTION_REFUSED"))
-  }
-
   // MARK: The mouse
 
   @Test func `what nobody could click on is not clicked on`() throws {
@@ -60,25 +43,7 @@ struct DrivenBrowserTests {
     #expect(try page.evaluate("clicks") == 1)
   }
 
-  @Test func `the user's preference of colours reaches the page`() throws {
-    let (page, _) = try DevToolsBrowser.showing(
-      "", style: "@media (prefers-color-scheme: dark) { body { background: black } }")
-    let isDark = "matchMedia('(prefers-color-scheme: dark)').matches"
-    for (scheme, expected) in [(BrowserPage.ColorScheme.light, false), (.dark, true)] {
-      try page.prefer(scheme)
-      #expect(try page.evaluate(isDark) == .init(expected))
-    }
-  }
-
   // MARK: Console and errors of a page
-
-  @Test func `a sound page has nothing to complain of`() throws {
-    let (page, site) = try DevToolsBrowser.showing("<script>console.log('fine')</script>")
-    #expect(try page.log.complaints == [])
-    #expect(try page.log.console == [.init(level: "log", text: "fine")])
-    #expect(try page.log.requests(outside: site.place) == [])
-    #expect(try page.log.windows == 0)
-  }
 
   @Test func `lines of the console, and what nobody caught, are kept in their order`() throws {
     let (page, site) = try DevToolsBrowser.showing(
