@@ -24,37 +24,6 @@ struct EventSourceSequenceTests {
     #expect(await iterator.next()?.data == nil)
   }
 
-  @Test func `a feed tells its reader of a loss, and onDropped is not called`() async throws {
-    let text = (0..<40).map { "data: \($0)\n\n" }.joined()
-    let isCounted = Gate()
-    let server = try ScriptedServer.streaming { connection in
-      try connection.send(stream: text)
-      try connection.wait(for: isCounted)
-      try connection.send(stream: "data: end\n\n")
-    }
-    let source = EventSource(url: server.url)
-    let dropped = Record<Int>()
-    let (end, completion) = (Gate(), Gate())
-    source.onDropped { dropped.add($0) }
-    source.onComplete { _, _, _ in completion.open() }
-    source.onMessage { _, _, data in
-      if data == "39" { isCounted.open() }
-      if data == "end" { end.open() }
-    }
-    let feed = source.feed(buffering: .oldest(5))
-    source.connect()
-    // A report would come before the next read.
-    try end.wait()
-    #expect(dropped.values.isEmpty)
-    source.disconnect()
-    // Until then the last message may still be on its way, and reading would make room for it.
-    try completion.wait()
-    var elements: [PusherFeedElement<EventSourceMessage>] = []
-    for await element in feed { elements.append(element) }
-    #expect(elements.compactMap(\.event).map(\.data) == ["0", "1", "2", "3", "4"])
-    #expect(elements.last == .lost(35) || elements.last == .lost(36))
-  }
-
   @Test func `a gap does not end the messages, and onGap tells its bounds`() async throws {
     let server = try ScriptedServer { connection in
       try connection.beginStream()

@@ -304,21 +304,6 @@ struct EventSourceTests {
     }
   }
 
-  @Test func `events come as a sequence too, which ends with the source`() async throws {
-    let server = try ScriptedServer.streaming(Self.events)
-    let source = EventSource(url: server.url)
-    let messages = source.messages()
-    source.connect()
-    var seen: [EventSourceMessage] = []
-    for await message in messages {
-      seen.append(message)
-      if seen.count == 2 { source.disconnect() }
-    }
-    #expect(seen.map(\.event) == ["event-name", "message"])
-    #expect(seen.map(\.id) == ["event-id", "event-id"])
-    #expect(messages.droppedCount == 0)
-  }
-
   @Test func `a slow reader holds the stream back, or is told what it has lost`() async throws {
     let text = (0..<40).map { "data: \($0)\n\n" }.joined()
     let isRead = Gate()

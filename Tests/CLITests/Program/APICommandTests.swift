@@ -103,6 +103,15 @@ import Testing
     _ = try server.trigger("news", "sent", "1")
     #expect(try program.line().contains(#""event":"sent""#))
   }
+
+  @Test func `users of an empty channel of Reverb says that nobody is there`() throws {
+    let server = try LocalServer(options: ["--dialect", "reverb"])
+    try server.run(["users", "presence-desk"]).expect(
+      5,
+      says:
+        "pusher-cli: error: the server answered HTTP 404 (nobody is on presence-desk, or --host, --port, --path or the app id is wrong)\n"
+    )
+  }
 }
 
 @Suite("Lines of standard input become events", .runsPrograms) struct LineTriggerTests {

@@ -382,9 +382,4 @@ struct BenchTests {
         "the server accepted 5 of 50 joins and leaves (the visitor of presence-bench-1: "),
       "\(reason)")
   }
-
-  @Test func `a condition that holds for a good figure has its opposite as a hint`() throws {
-    try run(LocalServer(), Self.small + ["--fail", "p99_ms<50000"]).expect(
-      8, telling: "; did you mean 'p99_ms>50000'?\n")
-  }
 }

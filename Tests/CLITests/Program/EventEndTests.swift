@@ -133,13 +133,6 @@ struct EventEndTests {
     #expect(recorded.count == 3 && recorded[2].hasSuffix(#""data":{"n":3,"last":true}}"#))
   }
 
-  // MARK: --until-event
-
-  @Test(arguments: ["build.done", "*.do*", ".build.done"])
-  func `the run ends with 0 after the event, printed as all before it`(glob: String) throws {
-    try EventEnd.subscribe(["--until-event", glob]).expect(prints: EventEnd.lines(3), says: "")
-  }
-
   @Test func `without the event the time limit ends the run, and names what is missing`() throws {
     try EventEnd.subscribe(
       ["--until-event", "build.failed", "--until-event", "x"], timeout: "300ms"

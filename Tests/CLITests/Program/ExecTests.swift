@@ -67,21 +67,6 @@ struct ExecTests {
     #expect(try program.wait() == .exited(0))
   }
 
-  @Test func `only what would be printed is handed over, and counts`() throws {
-    let server = try Hooked.server(
-      ("no", "news", "1"), ("e", "news", "2"), ("no", "news", "3"), ("e", "news", "4"),
-      ("e", "news", "5"))
-    let result = try server.subscribed(
-      "news", "-e", "e", "-n", "2", "-t", "-L", "--exec", "cat | sed s/^/hook:/")
-    let lines = result.outputLines
-    let handed = lines.filter { $0.hasPrefix("hook:") }
-    #expect(handed.map { $0.suffix(9) } == [#""data":2}"#, #""data":4}"#])
-    #expect(handed.allSatisfy { $0.hasPrefix(#"hook:{"received_at":"2"#) })
-    // -L prints lines, the last one after all commands.
-    #expect(lines.count == 5)
-    #expect(lines.last?.contains(#""pusher-cli:exit","channel":null,"data":{"status":0"#) == true)
-  }
-
   @Test func `--tee prints each event too, in its form and before its command`() throws {
     let server = try Hooked.counting(2)
     // The second event's lines may arrive while the first command is running.
@@ -171,20 +156,6 @@ struct ExecFailureTests {
     #expect(result.outputText.hasSuffix(#""data":{"status":7,"reason":"exec","events":5}}"# + "\n"))
   }
 
-  @Test func `a command that takes too long is ended with all its processes`() throws {
-    let server = try Hooked.counting(2)
-    let program = try PusherCLI.subscribe(
-      to: server, "news", "-n", "2", "--exec-timeout", "300ms", "--exec",
-      "[ $PUSHER_CLI_SEQ = 2 ] || { sleep 600 & echo $!; wait; }; cat")
-    let id = try #require(pid_t(try program.line()))
-    #expect(try program.line() == Hooked.line(2))
-    #expect(
-      try program.errorLine()
-        == "pusher-cli: warning: --exec: the command took longer than 0.3 s (event e on news)")
-    #expect(try program.wait() == .exited(0))
-    try waitUntil("the command's process is gone") { Hooked.isGone(id) }
-  }
-
   @Test(arguments: [SIGTERM, SIGINT, SIGHUP])
   func `a signal is passed on, and what waits is counted`(signal: Int32) throws {
     let server = try Hooked.counting(3)
@@ -213,30 +184,6 @@ struct ExecFailureTests {
     let result = try program.result(of: SIGTERM)
     #expect(result.outputText.contains(#""status":143,"reason":"SIGTERM""#))
     try waitUntil("it is gone") { Hooked.isGone(id) }
-  }
-
-  @Test func `--timeout ends a hanging command with 7, and counts the waiting events`() throws {
-    let server = try Hooked.counting(3)
-    let program = try PusherCLI.subscribe(
-      to: server, "news", "-W", "3s", "-L", "--exec", "echo begun; sleep 600")
-    let result = try program.result()
-    result.expect(7, telling: "error: 2 events were not handed to --exec")
-    #expect(result.outputLines.filter { $0 == "begun" }.count == 1)
-    #expect(result.outputText.hasSuffix(#""data":{"status":7,"reason":"exec","events":3}}"# + "\n"))
-  }
-
-  @Test func `an end by the server waits until all events have had their commands`() throws {
-    let server = try ScriptedServer { connection in
-      try connection.join()
-      for number in 1...5 { try connection.send(event: "e", data: "\(number)") }
-      try connection.close(code: 4009, reason: "over")
-    }
-    let go = TemporaryFolder.shared.file("go")
-    let program = try PusherCLI.subscribe(
-      to: server, "news", "--exec", "\(Hooked.awaiting(go)); cat")
-    try program.errorLine(containing: "4009")
-    try Hooked.create(go)
-    try program.result().expect(3, prints: Hooked.lines(1...5))
   }
 
   @Test func `a slow command leaves the socket unread, and that is said once`() throws {

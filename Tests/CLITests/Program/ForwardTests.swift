@@ -100,16 +100,6 @@ struct ForwardTests {
     }
   }
 
-  @Test func `an event of 1 MiB comes whole`() throws {
-    let text = String(repeating: "0123456789abcdef", count: 65_536)
-    let server = try Hooked.server(("e", "news", text), ("e", "news", "2"))
-    let receiver = try ForwardReceiver("200")
-    let program = try PusherCLI.subscribe(to: server, "news", "-n", "2", "--forward", receiver.url)
-    #expect(try receiver.next().body == #"{"event":"e","channel":"news","data":"\#(text)"}"#)
-    #expect(try receiver.next().body == Hooked.line(2))
-    #expect(try program.wait() == .exited(0))
-  }
-
   @Test(.needs(.certificates)) func `https is checked as --cacert says`() throws {
     let matrix = try #require(CertificateMatrix.shared)
     let server = try Hooked.counting(1)

@@ -62,26 +62,6 @@ struct OutputFileTests {
 
   // MARK: SIGHUP
 
-  @Test func `after SIGHUP events go into the file that has the name then, none in both`() throws {
-    let server = try LocalServer()
-    let program = try subscribe(server, "-L", "-n", "20")
-    _ = try lines(path, 2)
-    var files: [String] = []
-    for number in 0..<20 {
-      _ = try server.trigger("news", "e", "\(number)")
-      guard number % 5 == 4, number < 19 else { continue }
-      files.append("\(path).\(files.count)")
-      // As in log rotation: events before the signal still go to the former file.
-      #expect(rename(path, files[files.count - 1]) == 0)
-      program.send(SIGHUP)
-      try program.errorLine(containing: "reopened \(path)")
-    }
-    #expect(try program.wait() == .exited(0))
-    let events = try (files + [path]).flatMap { try lines($0) }.filter { $0.contains(#""e""#) }
-    #expect(events == (0..<20).map(line))
-    #expect(try files.allSatisfy { try !lines($0).isEmpty })
-  }
-
   @Test func `sse goes on after SIGHUP too, and ends by it without a file of ours`() throws {
     let gate = Gate()
     let server = try ScriptedServer.streaming { connection in

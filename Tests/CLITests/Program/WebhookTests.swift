@@ -130,18 +130,6 @@ import Testing
       }.joined())
   }
 
-  @Test(.needs(.movedClock)) func `the time limit counts the events that --where left out`() throws
-  {
-    let clock = try MovedClock(standsStill: true)
-    let (program, port) = try listen(
-      "-n", "1", "-W", "300ms", "--where", "data.time_ms < 0", environment: clock.environment())
-    #expect(try post(Self.body, to: port) == "200")
-    #expect(try clock.move(.milliseconds(300), untilEndOf: program) == .exited(124))
-    #expect(
-      try program.result().errorText.hasSuffix(
-        "timed out: 0 of 1 events within 0.3 s (1 other event came, --where left out 1)\n"))
-  }
-
   @Test func `--fail-where ends with 5, after the events before it`() throws {
     let (program, port) = try listen("--fail-where", #"user_id == "7""#)
     let body =

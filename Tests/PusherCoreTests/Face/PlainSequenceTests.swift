@@ -42,18 +42,6 @@ import Testing
     }
   }
 
-  @Test func `client and user have sequences too, and each reader gets all events`() async throws {
-    let readers = [pusher.events(named: "x"), channel.events(named: "x")]
-    let own = pusher.user.events()
-    for number in 0..<3 { try await service.trigger("x", "a", "\(number)") }
-    for events in readers {
-      let iterator = events.makeAsyncIterator()
-      for number in 0..<3 { #expect(await iterator.next()?.data == "\(number)") }
-    }
-    pusher.disconnect()
-    for await event in own { Issue.record("\(event)") }
-  }
-
   @Test func `a loss does not end the sequence, and the delegate learns its size`() async throws {
     let events = channel.events(named: "x", buffering: .newest(3))
     for number in 0..<10 { try await service.trigger("x", "a", "\(number)") }

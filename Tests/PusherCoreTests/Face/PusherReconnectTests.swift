@@ -188,19 +188,4 @@ import Testing
     let key = service.pusher().key
     #expect(!lines.contains { $0.contains(key + ":") })
   }
-
-  @Test func `a client that is dropped closes its socket`() async throws {
-    let delegate = RecordingDelegate()
-    var pusher: Pusher? = service.pusher()
-    pusher?.delegate = delegate
-    let events = pusher?.events()
-    pusher?.connect()
-    _ = try await delegate.connected.wait()
-    let connection = try #require(pusher?.connection)
-    pusher = nil
-    // The sequence ends together with its client.
-    if let events { for await _ in events {} }
-    #expect(connection.connectionState == .disconnected)
-    connection.channels.find(name: "a")?.unsubscribe()
-  }
 }

@@ -67,19 +67,6 @@ import Testing
     #expect(delegate.states.values.count == 2)
   }
 
-  @Test func `where the new place is out of reach attempts follow there`() async throws {
-    let pusher = try await first.joined(delegate)
-    let port = second.port
-    await second.stop()
-    try pusher.connection.switch(to: .host("127.0.0.1"), port: port)
-    _ = try await delegate.connectFailures.wait()
-    #expect(pusher.connection.connectionState == .reconnecting)
-    let next = try second.successor()
-    _ = try await delegate.subscribed.wait(for: 4)
-    #expect(try await delegate.missed.wait().count == 1)
-    withExtendedLifetime(next) {}
-  }
-
   @Test func `a handler may switch, and the last of many switches counts`() async throws {
     let pusher = try await first.joined(delegate)
     let (here, there) = (first.port, second.port)

@@ -37,13 +37,6 @@ import Testing
     #expect(utf8(client.hub.occupiedChannels) == utf8([Self.other]))
   }
 
-  @Test func `a channel is private by the bytes that it begins with`() {
-    let client = clients().0
-    // `String` combines the accent with the hyphen, so this name does not have the prefix private-.
-    client.subscribe("private-\u{301}x")
-    #expect(client.hub.occupiedChannels.isEmpty, "\(client.texts())")
-  }
-
   @Test func `two users in a presence channel are two members, and each leaves alone`() {
     let (a, b) = clients()
     let hub = a.hub
