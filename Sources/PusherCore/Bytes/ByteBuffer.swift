@@ -3,8 +3,8 @@ internal import CSystemVectors
 /// A queue of bytes in one growing allocation: written at the end, read in place at the front.
 ///
 /// Transports read from a descriptor straight into it, and machines scan it without copies. At
-/// least ``padding`` readable bytes follow the last byte, so that wide loads need no end checks. What
-/// other modules do for each event is inlinable.
+/// least ``padding`` readable bytes follow the last byte, so that wide loads need no end checks.
+/// What other modules do for each event is inlinable.
 @safe @usableFromInline package final class ByteBuffer {
   /// Readable bytes after the last byte of any view.
   package static let padding = 64

@@ -63,14 +63,19 @@ import Testing
 
   @Test(.needs(.movedClock))
   func `an end by the server waits until the reader has everything`() throws {
+    let joined = Gate()
     let server = try ScriptedServer { connection in
       try connection.join()
+      joined.open()
       for _ in 0..<3000 { try connection.send(event: "flood", data: Flood.data) }
       try connection.close(code: 4009, reason: "over")
     }
     let clock = try MovedClock()
     let program = try PusherCLI.subscribe(
       to: server, "news", "--pong-timeout", "1000h", environment: clock.environment())
+    // Earlier, the clock would pass the time limits of connecting.
+    try joined.wait()
+    try waitUntil("the output is held up") { try program.goRound(1) > 0 }
     // Reading pauses for five seconds at first, so that short stalls cost nothing.
     try waitUntil("it has read the close frame after the events") {
       clock.move(.seconds(1))
