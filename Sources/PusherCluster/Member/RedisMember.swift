@@ -159,14 +159,14 @@ private struct Registration {
   private(set) var id = ""
   var leaseEnd: Int64 = 0
   /// The last name under which all entries were in Redis.
-  var registeredID: String?
+  private(set) var registeredID: String?
   /// True if some entries may be in Redis under the current name.
   var hasBegun = false
   var formerIDs: [String] = []
   /// True if commands of earlier connections can no longer reach Redis.
   private(set) var isFenced = false
   /// Answers for a registration with an earlier number are ignored.
-  var number = 0
+  private(set) var number = 0
   var others = (connections: 0, count: 1)
   var refusal: String?
   var lastTold: String?
@@ -181,11 +181,18 @@ private struct Registration {
     id = String(random.next(), radix: 16) + String(random.next(), radix: 16)
   }
 
+  mutating func end() { number += 1 }
+
   mutating func renew(isFenced: Bool) {
     self.isFenced = isFenced
     if hasBegun { formerIDs.append(id) }
     hasBegun = false
     rename()
+  }
+
+  mutating func noteEntered() -> Bool {
+    defer { registeredID = id }
+    return registeredID == nil
   }
 
   var isRegistered: Bool {
@@ -215,7 +222,7 @@ extension RedisMember {
   }
 
   private func stop() {
-    registration.number += 1
+    registration.end()
     numbering.isOn = false
     roster.endWork()
     dropAbandoned()
@@ -332,8 +339,7 @@ extension RedisMember {
     guard isCurrent, integer(result, of: "PUBLISH") != nil,
       case .entering(let remains, let names) = registration.state
     else { return }
-    let isFirst = registration.registeredID == nil
-    registration.registeredID = registration.id
+    let isFirst = registration.noteEntered()
     // Former names stay listed until their removal is done, because the link may be lost before.
     if registration.isFenced {
       for former in registration.formerIDs { cleanUp(after: former, on: names) }
@@ -605,10 +611,10 @@ extension RedisResult {
 
 private struct Departures {
   /// Departures that Redis did not receive or did not accept.
-  var subscriptions: [(channel: String, member: Member?)] = []
+  private(set) var subscriptions: [(channel: String, member: Member?)] = []
   /// The users of such sign-outs, once for each connection.
-  var users: [String] = []
-  var unanswered = 0
+  private(set) var users: [String] = []
+  private(set) var unanswered = 0
   private(set) var unansweredOn = NameTable<Int>()
   /// Channels on which a departure may be uncounted, since the last registration.
   var doubtful = NameSet()
@@ -622,6 +628,11 @@ private struct Departures {
 
   var missesNone: Bool { subscriptions.isEmpty && users.isEmpty }
 
+  mutating func miss(_ channel: String, _ member: Member?) {
+    subscriptions.append((channel, member))
+  }
+  mutating func miss(userID: String) { users.append(userID) }
+
   mutating func takeMissed() -> ([(channel: String, member: Member?)], users: [String]) {
     defer { (subscriptions, users) = ([], []) }
     return (subscriptions, users)
@@ -631,6 +642,8 @@ private struct Departures {
     unanswered += 1
     if let channel { unansweredOn[channel, default: 0] += 1 }
   }
+
+  mutating func noteAnswered() { unanswered -= 1 }
 
   mutating func noteAnswered(on channel: String) {
     let count = unansweredOn[channel] ?? 1
@@ -644,7 +657,7 @@ extension RedisMember {
     guard let channel = roster.channels[name] else { return }
     let member = userID.flatMap { channel.members[$0]?.member }
     channel.remove(userID)
-    if isActive { countOut(name, member) } else { departures.subscriptions.append((name, member)) }
+    if isActive { countOut(name, member) } else { departures.miss(name, member) }
     forgetIfEmpty(name)
   }
 
@@ -670,11 +683,11 @@ extension RedisMember {
       departures.doubtful.insert(name)
       check(result, to: "the departure from \(name)")
       // The departure may not have been counted; then the removal of the former entries counts it.
-      return departures.subscriptions.append((name, member))
+      return departures.miss(name, member)
     }
     if values[2] == .integer(-1) {
       departures.doubtful.insert(name)
-      departures.subscriptions.append((name, member))
+      departures.miss(name, member)
       return noticeLoss()
     }
     if isCurrent { noteCountedOut(name) }
@@ -686,7 +699,7 @@ extension RedisMember {
   package func signOut(_ userID: String, at now: Instant) {
     self.now = now
     guard node.signOut(userID) != nil else { return }
-    if isActive { signOut(userID) } else { departures.users.append(userID) }
+    if isActive { signOut(userID) } else { departures.miss(userID: userID) }
   }
 
   private func signOut(_ userID: String) {
@@ -713,15 +726,15 @@ extension RedisMember {
     defer { departureAnswered() }
     guard let change = result.integer else {
       check(result, to: "a sign-out")
-      return departures.users.append(userID)
+      return departures.miss(userID: userID)
     }
     guard change < 0 else { return }
-    departures.users.append(userID)
+    departures.miss(userID: userID)
     noticeLoss()
   }
 
   private func departureAnswered() {
-    departures.unanswered -= 1
+    departures.noteAnswered()
     if departures.endsMembership, departures.unanswered == 0 { endMembership() }
   }
 
@@ -744,7 +757,7 @@ extension RedisMember {
     let (wasRegistered, wasActive) = (registration.isRegistered, isActive)
     let id = registration.id
     // Answers to earlier orders must not cause another registration.
-    registration.number += 1
+    registration.end()
     registration.state = .left
     guard wasRegistered else { return }
     let isComplete =
@@ -860,8 +873,8 @@ private struct Cleaning {
 
   let node: String
   /// Channels that may have entries: at first those that Redis may not list.
-  var channels = Fifo<String>()
-  var running = 0
+  private(set) var channels = Fifo<String>()
+  private var running = 0
   var missing = 0
   var isRefused = false
 
@@ -870,12 +883,16 @@ private struct Cleaning {
     for name in names { channels.append(name) }
   }
 
+  mutating func add(_ channel: String) { channels.append(channel) }
+
   /// Returns the next channel; `nil` while the removal goes on in enough channels.
   mutating func nextChannel() -> String? {
     guard running < Self.limit, let name = channels.popFirst() else { return nil }
     running += 1
     return name
   }
+
+  mutating func noteChannel() { running -= 1 }
 }
 
 extension RedisMember {
@@ -937,7 +954,7 @@ extension RedisMember {
 
   private func reap(_ node: String, on channels: RedisReply, _ number: Int) -> Bool {
     guard case .array(let values) = channels else { return false }
-    for name in values.compactMap(\.text) { cleanings[number]?.channels.append(name) }
+    for name in values.compactMap(\.text) { cleanings[number]?.add(name) }
     reapNext(node, number)
     return true
   }
@@ -970,7 +987,7 @@ extension RedisMember {
     if texts.count > 1, let cursor = texts[1], !cursor.isEmpty {
       reap(node, on: name, number, from: cursor)
     } else {
-      cleanings[number]?.running -= 1
+      cleanings[number]?.noteChannel()
       reapNext(node, number)
     }
     return true
@@ -1026,8 +1043,8 @@ private struct Roster {
     var line = Fifo<(channel: RedisChannel, number: Int)>()
     private var costs: [Int: Int] = [:]
     private var due = 0
-    var readings = 0
-    var unread = Fifo<String>()
+    private var readings = 0
+    private var unread = Fifo<String>()
     /// The entries of a registration that wait until few answers are due.
     ///
     /// They are as they were when it began. Connections that end meanwhile are counted out after
@@ -1045,6 +1062,9 @@ private struct Roster {
     }
 
     mutating func noteAnswered(_ number: Int) { due -= costs.removeValue(forKey: number) ?? 0 }
+
+    mutating func read(_ name: String) { unread.append(name) }
+    mutating func noteRead() { readings -= 1 }
 
     /// Returns the next channel to read; `nil` while enough are being read.
     mutating func nextUnread() -> String? {
@@ -1353,7 +1373,7 @@ extension RedisMember {
   private func readList(_ name: String, _ channel: RedisChannel) {
     guard channel.pages == nil else { return }
     channel.pages = MemberPages()
-    roster.work.unread.append(name)
+    roster.work.read(name)
     continueReading()
   }
 
@@ -1370,7 +1390,7 @@ extension RedisMember {
       if let channel = roster.channels[name], channel.pages != nil {
         askPage("0", name) { $0.tookPage($1, of: name, channel) }
       } else {
-        roster.work.readings -= 1
+        roster.work.noteRead()
       }
     }
   }
@@ -1397,7 +1417,7 @@ extension RedisMember {
       }
       complete(name, channel)
     }
-    roster.work.readings -= 1
+    roster.work.noteRead()
     continueReading()
   }
 
@@ -1553,7 +1573,7 @@ private struct WaitingCalls {
 
   private var lastNumber = 0
   var facts: [Int: Facts] = [:]
-  var sent = 0
+  private var sent = 0
   private var answered = 0
   /// Calls that wait for the answers to all events up to a number.
   private var waiting: [(event: Int, number: Int, isTaken: Bool)] = []
@@ -1562,6 +1582,8 @@ private struct WaitingCalls {
     lastNumber += 1
     return lastNumber
   }
+
+  mutating func notePublished() { sent += 1 }
 
   /// Counts an answer, and returns the calls that need not wait any longer.
   mutating func noteAnswer(isTaken: Bool) -> [(number: Int, isTaken: Bool)] {
@@ -1726,7 +1748,7 @@ extension RedisMember {
   package func publish(_ event: ChannelEvent, at now: Instant) -> Publication {
     self.now = now
     guard isActive else { return .everywhere }
-    calls.sent += 1
+    calls.notePublished()
     guard !numbering.isAsked else {
       publishNumbered(event)
       return .everywhere
@@ -1752,7 +1774,7 @@ extension RedisMember {
   package func terminate(userID: String, at now: Instant) -> Bool {
     self.now = now
     guard isActive else { return false }
-    calls.sent += 1
+    calls.notePublished()
     command("PUBLISH", keys.usersBus, RedisFields.encode(["t", userID])) { $0.published($1) }
     return true
   }

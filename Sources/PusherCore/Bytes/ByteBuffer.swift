@@ -4,7 +4,7 @@ internal import CSystemVectors
 ///
 /// Transports read from a descriptor straight into it, and machines scan it without copies. At
 /// least ``padding`` readable bytes follow the last byte, so that wide loads need no end checks.
-/// What other modules do for each event is inlinable.
+/// Members that other modules use for each event are inlinable.
 @safe @usableFromInline package final class ByteBuffer {
   /// Readable bytes after the last byte of any view.
   package static let padding = 64

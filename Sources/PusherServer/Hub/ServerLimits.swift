@@ -151,6 +151,7 @@ struct FixedWindow {
   }
 
   mutating func take(_ amount: Int, at now: Instant) {
+    guard limit != nil else { return }
     if used == 0 { start = now }
     used += amount
   }

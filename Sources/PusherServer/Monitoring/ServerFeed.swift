@@ -203,7 +203,7 @@ package struct EntryHistory: Sendable {
     }
   }
 
-  /// Returns the texts after the oldest `skipped` ones, oldest first.
+  /// Returns all texts except the oldest `skipped` ones, from the oldest on.
   package func texts(skipping skipped: Int) -> [String] { Array(entries.dropFirst(skipped)) }
 
   private static func size(_ text: String) -> Int { text.utf8.count + overhead }

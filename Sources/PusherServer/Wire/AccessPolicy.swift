@@ -9,8 +9,8 @@ package struct AccessPolicy: Sendable, Equatable {
   package var origins: Set<Origin> = []
   /// Allowed `Host` names besides local ones, as protection against DNS rebinding.
   ///
-  /// A rebound page seems to read from its own server, so the browser sends no `Origin`. But `Host`
-  /// holds the page's name.
+  /// After DNS rebinding, the browser takes this server for the page's own and sends no `Origin`.
+  /// `Host` still has the page's name.
   package var hosts: Set<LocalHost> = []
   /// Allows any `Host`, because other machines reach the server by unknown names.
   package var isPublic = false

@@ -507,7 +507,7 @@ extension Diagnostics {
     return .output
   }
 
-  /// - Parameter what: What would be printed, such as ` events`.
+  /// - Parameter what: Name of the output after a blank, such as ` events`; may be empty.
   func cannotPrintToClosed(_ what: String = "") -> ExitStatus {
     error("cannot print\(what): standard output is closed")
     return .output
