@@ -293,7 +293,7 @@ extension Console {
     hashes.isEmpty ? "'none'" : hashes.joined(separator: " ")
   }
 
-  private static func part(_ line: Substring) -> (element: String, file: String)? {
+  private static func part(_ line: String) -> (element: String, file: String)? {
     let forms: [(String, StaticString, StaticString)] = [
       ("style", #"<link rel="stylesheet" href=""#, #"">"#),
       ("script", #"<script src=""#, #""></script>"#),

@@ -1555,7 +1555,7 @@ extension RedisMember {
     defer { noteAnswered(number) }
     guard let request = roster.requests.removeValue(forKey: number), case .signIn = request.question
     else { return }
-    node.add(.answer(number, .signedIn(NameSet(fields.dropFirst()))))
+    node.add(.answer(number, .signedIn(NameSet(Array(fields.dropFirst())))))
   }
 }
 

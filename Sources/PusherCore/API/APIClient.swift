@@ -103,11 +103,11 @@ package enum APIRefusal: Sendable, Equatable {
 
   /// Returns the part before `/apps/` of the path in a quoted text to sign.
   private static func prefix(in text: String) -> String? {
-    guard let quote = text.range(ofBytes: "HmacSHA256Hex(") else { return nil }
-    let signed = text[quote.upperBound...]
-    guard let apps = signed.range(ofBytes: "/apps/") else { return nil }
+    guard let quote = text.range(ofBytes: "HmacSHA256Hex("),
+      let apps = text.range(ofBytes: "/apps/", from: quote.upperBound)
+    else { return nil }
     // The method and its newline, in JSON or as they are.
-    let before = signed[..<apps.lowerBound]
+    let before = text[quote.upperBound..<apps.lowerBound]
     guard let slash = before.utf8.firstIndex(of: UInt8(ascii: "/")) else { return "" }
     return before.utf8.count > 1000 ? nil : String(before[slash...])
   }

@@ -2,7 +2,7 @@
 ///
 /// `contains`, `split` and `hasPrefix` of `String` walk grapheme clusters. They take quadratic time
 /// for some texts, and treat different bytes as equal if Unicode does.
-extension StringProtocol {
+extension String {
   /// The needle must be short.
   package func holds(_ needle: StaticString) -> Bool { range(ofBytes: needle) != nil }
 
@@ -35,19 +35,19 @@ extension StringProtocol {
   }
 
   /// Returns one piece more than there are needles.
-  package func pieces(separatedBy needle: StaticString) -> [SubSequence] {
-    var pieces: [SubSequence] = []
+  package func pieces(separatedBy needle: StaticString) -> [String] {
+    var pieces: [String] = []
     var start = startIndex
     while let found = range(ofBytes: needle, from: start) {
-      pieces.append(self[start..<found.lowerBound])
+      pieces.append(String(self[start..<found.lowerBound]))
       start = found.upperBound
     }
-    pieces.append(self[start...])
+    pieces.append(String(self[start...]))
     return pieces
   }
 
   /// Lines that are not empty; they end with LF, CR or both, not with Unicode's other newlines.
-  package var lines: [SubSequence] {
+  package var lines: [Substring] {
     utf8.split { $0 == 0x0A || $0 == 0x0D }.map { self[$0.startIndex..<$0.endIndex] }
   }
 
@@ -55,9 +55,7 @@ extension StringProtocol {
     let length = suffix.utf8.count
     return utf8.count >= length && utf8.suffix(length).elementsEqual(suffix.utf8)
   }
-}
 
-extension String {
   /// Compares bytes without a generic sequence, because it runs for each name.
   package func begins(with prefix: String) -> Bool {
     unsafe compare(prefix) {
@@ -70,14 +68,16 @@ extension String {
     return String(decoding: utf8.dropFirst(prefix.utf8.count), as: UTF8.self)
   }
 
-  package func isSame(as other: String) -> Bool {
+  package func isSame(as other: String) -> Bool { isSame(as: other, by: ==) }
+
+  @inline(__always) func isSame(as other: String, by areSame: (UInt8, UInt8) -> Bool) -> Bool {
     unsafe compare(other) {
-      unsafe $0.count == $1.count && $0.hasSameBytes(as: $1, count: $1.count)
-    } ?? utf8.elementsEqual(other.utf8)
+      unsafe $0.count == $1.count && $0.hasSameBytes(as: $1, count: $1.count, by: areSame)
+    } ?? utf8.elementsEqual(other.utf8, by: areSame)
   }
 
   /// Returns `nil` if one text is not contiguous.
-  private func compare(
+  @inline(__always) private func compare(
     _ other: String, _ body: (UnsafeBufferPointer<UInt8>, UnsafeBufferPointer<UInt8>) -> Bool
   ) -> Bool? {
     unsafe utf8.withContiguousStorageIfAvailable { left in
@@ -87,8 +87,11 @@ extension String {
 }
 
 extension UnsafeBufferPointer<UInt8> {
-  fileprivate func hasSameBytes(as other: UnsafeBufferPointer<UInt8>, count: Int) -> Bool {
-    for index in 0..<count where unsafe self[index] != other[index] { return false }
+  @inline(__always) fileprivate func hasSameBytes(
+    as other: UnsafeBufferPointer<UInt8>, count: Int,
+    by areSame: (UInt8, UInt8) -> Bool = { $0 == $1 }
+  ) -> Bool {
+    for index in 0..<count where unsafe !areSame(self[index], other[index]) { return false }
     return true
   }
 }

@@ -85,9 +85,10 @@ package struct SystemError: Error, Hashable, Sendable, CustomStringConvertible {
 
   /// The system's words with a small first letter, for use inside a sentence.
   package var description: String {
-    let second = words.dropFirst().first
-    guard let first = words.first, second?.isUppercase == false else { return words }
-    return first.lowercased() + words.dropFirst()
+    let words = words
+    let rest = String(words.dropFirst())
+    guard let first = words.first, rest.first?.isUppercase == false else { return words }
+    return first.lowercased() + rest
   }
 
   /// True for a temporary shortage of descriptors, processes or memory.

@@ -67,7 +67,7 @@ package struct NameSet: Sendable, Equatable {
 
   package init() {}
 
-  package init(_ names: some Sequence<String>) { self.names = Set(names.map(Name.init)) }
+  package init(_ names: [String]) { self.names = Set(names.map(Name.init)) }
 
   package var count: Int { names.count }
   package var isEmpty: Bool { names.isEmpty }

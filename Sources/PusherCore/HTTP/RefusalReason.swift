@@ -112,7 +112,7 @@ private struct HTMLPage {
 
   /// Replaces the usual character references.
   private static func unescaped(_ text: String) -> String {
-    var pieces = text.pieces(separatedBy: "&").map(String.init)[...]
+    var pieces = text.pieces(separatedBy: "&")[...]
     var result = pieces.popFirst() ?? ""
     for piece in pieces {
       guard let end = piece.utf8.prefix(9).firstIndex(of: UInt8(ascii: ";")),

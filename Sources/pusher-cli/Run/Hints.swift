@@ -209,7 +209,7 @@ extension ConnectionSettings {
   /// The cluster in the host name, for services with clusters.
   var cluster: String? {
     for pattern in [service.clusterHost, service.clusterAPIHost] {
-      let parts = pattern.pieces(separatedBy: "CLUSTER").map(String.init)
+      let parts = pattern.pieces(separatedBy: "CLUSTER")
       guard parts.count == 2, let rest = host.dropping(prefix: parts[0]),
         rest.utf8.count > parts[1].utf8.count, rest.hasSuffix(parts[1])
       else { continue }

@@ -253,9 +253,15 @@ struct TypedArguments: Equatable, Sendable {
 
   private func isGiven(_ name: String) -> Bool { values[name]?.isGiven ?? false }
 
+  /// The given flags in the order of the table.
+  private var given: [Flag] {
+    let rows = values.values.filter(\.isGiven).map(\.flag)
+    return Flag.all.filter { row in rows.contains { $0 === row } }
+  }
+
   /// Refuses flags that exclude each other; checks only `flags` if given.
   func refuseExclusions(among flags: [Flag]? = nil) throws(UsageError) {
-    for flag in flags ?? Flag.of(command) where isGiven(flag.name) {
+    for flag in flags?.filter({ isGiven($0.name) }) ?? given {
       for rival in flag.excludes where isGiven(rival.name) {
         if let flags, !flags.contains(where: { $0.name == rival.name }) { continue }
         throw rival.refusal(of: flag)
@@ -265,7 +271,7 @@ struct TypedArguments: Equatable, Sendable {
 
   /// Refuses a flag without any of its required flags.
   func refuseMissingFlags() throws(UsageError) {
-    for flag in Flag.of(command) where isGiven(flag.name) && !flag.needs.isEmpty {
+    for flag in given where !flag.needs.isEmpty {
       guard !flag.needs.contains(where: isGiven) else { continue }
       let known = flag.needs.filter {
         Flag.named($0, for: command)?.commands.contains(command) == true

@@ -226,8 +226,8 @@ extension CredentialSource {
     let authority = afterScheme[..<authorityEnd]
     guard let at = authority.utf8.lastIndex(of: UInt8(ascii: "@")) else { return nil }
     let user = authority[..<at].split(separator: ":", maxSplits: 1)
-    guard user.count == 2, let apps = afterScheme.range(ofBytes: "/apps/") else { return nil }
-    let id = afterScheme[apps.upperBound...].prefix { $0 != "/" && $0 != "?" }
+    guard user.count == 2, let apps = text.range(ofBytes: "/apps/", from: at) else { return nil }
+    let id = text[apps.upperBound...].prefix { $0 != "/" && $0 != "?" }
     var host = authority[authority.index(after: at)...]
     self.init(secret: .text(Secret(String(user[1])), origin: url.origin))
     if let colon = host.utf8.lastIndex(of: UInt8(ascii: ":")), !host.hasSuffix("]") {
@@ -249,7 +249,7 @@ extension PusherService {
   /// Returns the only service with the version in a query such as `protocol=2`; `nil` if there is
   /// none, or several.
   static func named(in query: some StringProtocol) -> (name: String, service: PusherService)? {
-    let versions = String(query).pieces(separatedBy: "&").map(String.init)
+    let versions = String(query).pieces(separatedBy: "&")
     let services = named.filter { named in
       versions.contains(where: { $0.isSame(as: "protocol=\(named.service.protocolVersion)") })
     }

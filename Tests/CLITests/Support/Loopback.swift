@@ -165,7 +165,7 @@ extension Loopback {
     let end = ":" + String(repeating: "0", count: 4 - digits.count) + digits + " 02 "
     let rows = try SystemFile.text("/proc/net/tcp").split(separator: "\n")
     return Set(
-      rows.filter { $0.holds(Array(end.utf8)) }.compactMap { row in
+      rows.filter { String($0).holds(Array(end.utf8)) }.compactMap { row in
         UInt16(row.split(separator: " ")[1].suffix(4), radix: 16)
       })
   }

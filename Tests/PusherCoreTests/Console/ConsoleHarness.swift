@@ -84,7 +84,7 @@ final class ConsoleHarness {
 
   /// Returns the first message of a stream.
   func hello(_ client: RawClient) throws -> JSONValue {
-    let line = try #require(client.text.lines.first { $0.holds(#"{"version""#) })
+    let line = try #require(client.text.lines.first { String($0).holds(#"{"version""#) })
     return try JSONValue(parsing: String(line.dropFirst("data: ".count)))
   }
 

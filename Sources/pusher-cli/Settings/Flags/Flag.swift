@@ -119,7 +119,12 @@ final class Flag: Equatable, Sendable {
     givenManual = manual
   }
 
-  static func == (left: Flag, right: Flag) -> Bool { left.name == right.name }
+  static func == (left: Flag, right: Flag) -> Bool { left.isNamed(right.name) }
+
+  /// Compares the lengths first, because every run searches the table several times.
+  private func isNamed(_ other: String) -> Bool {
+    name.utf8.count == other.utf8.count && name == other
+  }
 
   /// True if the short help of a command shows the flag; `--help-all` shows every flag.
   func isCommon(of command: Command) -> Bool { commonCommands.contains(command) }
@@ -200,7 +205,7 @@ extension Flag {
 
   /// Returns the row of a long name: the command's own, else the first one.
   static func named(_ name: String, for command: Command? = nil) -> Flag? {
-    first(for: command) { $0.name == name }
+    first(for: command) { $0.isNamed(name) }
   }
 
   static func withLetter(_ letter: Character, for command: Command? = nil) -> Flag? {
