@@ -412,7 +412,7 @@ extension SystemCalls {
     unsafe posix_spawnattr_setflags(&attributes, Int16(flags))
     var process: pid_t = 0
     let code = unsafe withCStrings(["/bin/sh", "-c", command]) { arguments in
-      unsafe withCStrings(environment(adding: extra)) { variables in
+      unsafe withEnvironment(adding: extra) { variables in
         Children.starting(&process) { process in
           inheritance.withLock { _ in
             unsafe posix_spawn(&process, "/bin/sh", &actions, &attributes, arguments, variables)
@@ -504,22 +504,29 @@ extension SystemCalls {
     }
   }
 
-  private static func environment(adding extra: [(name: String, value: String)]) -> [String] {
-    var variables: [String] = []
+  /// Passes the variables of this process byte for byte, but for those that `extra` replaces.
+  private static func withEnvironment<Result>(
+    adding extra: [(name: String, value: String)],
+    _ body: ([UnsafeMutablePointer<CChar>?]) -> Result
+  ) -> Result {
     // Without nullability in the headers, strict Swift imports an optional.
     #if !canImport(Darwin)
       let list: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>? = unsafe environ
     #else
       let list: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>? = unsafe _NSGetEnviron().pointee
     #endif
-    guard var next = unsafe list else { return extra.map { "\($0.name)=\($0.value)" } }
-    while let entry = unsafe next.pointee {
-      let variable = unsafe String(cString: entry)
-      let name = variable.prefix { $0 != "=" }
-      if !extra.contains(where: { $0.name == name }) { variables.append(variable) }
-      unsafe next = next.successor()
+    return unsafe withCStrings(extra.map { "\($0.name)=\($0.value)" }) { added in
+      var variables: [UnsafeMutablePointer<CChar>?] = unsafe []
+      var next = unsafe list
+      while let place = unsafe next, let entry = unsafe place.pointee {
+        let isReplaced = unsafe zip(extra, added).contains { variable, text in
+          unsafe text.map { unsafe strncmp(entry, $0, variable.name.utf8.count + 1) == 0 } ?? false
+        }
+        if !isReplaced { unsafe variables.append(entry) }
+        unsafe next = place.successor()
+      }
+      return unsafe body(variables + added)
     }
-    return variables + extra.map { "\($0.name)=\($0.value)" }
   }
 
   private static func withCStrings<Result>(

@@ -44,6 +44,17 @@ struct ExecTests {
     #expect(lines[3] == #"{"event":"a\u0000b","channel":"news","data":1}"#)
   }
 
+  @Test func `a variable that is no UTF-8 reaches the command byte for byte`() throws {
+    let server = try Hooked.counting(1)
+    let started = #"B=$(printf '\377='); export B; exec "$0" "$@""#
+    let program = try ChildProgram(
+      "/bin/sh",
+      ["-c", started, PusherCLI.path, "subscribe"] + server.address
+        + ["news", "-n", "1", "--exec", #"printf %s "$B" | od -An -tx1"#],
+      environment: PusherCLI.environment)
+    #expect(try program.result().outputLines == [" ff 3d"])
+  }
+
   @Test func `commands run in order and one at a time`() throws {
     let server = try Hooked.counting(20)
     let lock = TemporaryFolder.shared.file("lock")
