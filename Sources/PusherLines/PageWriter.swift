@@ -125,10 +125,10 @@ extension PageWriter {
     return budget >= 0
   }
 
-  /// Writes data from the current column on, where its lines begin.
+  /// Writes data that needs more than one line from the current column on, where its lines begin.
   mutating func writeFolded(_ data: JSONValue, indent: Int) {
     guard case .string(let text) = data else {
-      return writeIndented(data, after: "", before: "", indent: indent, depth: 0)
+      return writeIndented(data, before: "", indent: indent, depth: 0)
     }
     for (index, line) in text.unicodeScalars.split(
       separator: "\n", omittingEmptySubsequences: false
@@ -139,30 +139,40 @@ extension PageWriter {
   }
 
   private mutating func writeIndented(
-    _ value: JSONValue, after head: String, before tail: String, indent: Int, depth: Int
+    _ value: JSONValue, named name: String? = nil, before tail: StaticString, indent: Int,
+    depth: Int
   ) {
-    let room = width - column - TextWidth.columns(head) - tail.utf8.count
-    var budget = room * 3
-    if depth == Self.deepest || Self.isScalar(value) || Self.isShort(value, &budget) {
-      let line = Self.json(value)
-      if depth == Self.deepest || Self.isScalar(value) || TextWidth.columns(line) <= room {
-        return fold(head + line + tail, indent: min(indent + 2, width / 2))
-      }
+    let line = ByteBuffer(capacity: 64)
+    if let name {
+      JSONString.encode(name, into: line, forTerminal: true)
+      line.append(": " as StaticString)
     }
+    let start = line.count
     let inner = min(indent + 2, width / 2)
-    let isObject = value.members != nil
-    let parts =
-      value.members?.map { (Self.json(.string($0.name)) + ": ", $0.value) }
-      ?? (value.elements ?? []).map { ("", $0) }
-    fold(head + (isObject ? "{" : "["), indent: inner)
-    for (index, (name, value)) in parts.enumerated() {
+    let isWhole = depth == Self.deepest || Self.isScalar(value)
+    var budget = room * 3
+    if isWhole || depth > 0 && Self.isShort(value, &budget) {
+      JSONWriter.write(value, into: line, forTerminal: true)
+      line.append(tail)
+      let text = line.view.text
+      if isWhole || TextWidth.columns(text) <= room { return fold(text, indent: inner) }
+      line.truncate(to: start)
+    }
+    let (members, elements) = (value.members, value.elements ?? [])
+    line.append(members == nil ? "[" : "{" as StaticString)
+    fold(line.view.text, indent: inner)
+    let last = (members?.count ?? elements.count) - 1
+    for index in 0...last {
       newLine(indent: inner)
       writeIndented(
-        value, after: name, before: index + 1 < parts.count ? "," : "", indent: inner,
-        depth: depth + 1)
+        members?[index].value ?? elements[index], named: members?[index].name,
+        before: index < last ? "," : "", indent: inner, depth: depth + 1)
     }
     newLine(indent: indent)
-    fold((isObject ? "}" : "]") + tail, indent: indent)
+    line.removeAll()
+    line.append(members == nil ? "]" : "}" as StaticString)
+    line.append(tail)
+    fold(line.view.text, indent: indent)
   }
 
   private static func isScalar(_ value: JSONValue) -> Bool {
