@@ -97,38 +97,44 @@ extension TimeHeap: Sendable where Element: Sendable {}
 /// A queue of work in lanes.
 ///
 /// Items of one lane start in order, one at a time; lanes take turns. The queue is pure: its owner
-/// starts the work and reports its end.
+/// starts the work and reports its end. Everything is inlinable, as in ``Fifo``.
+@usableFromInline
 package struct LaneQueue<Item> {
+  @usableFromInline
   package struct Entry {
     /// Counted from 1, in the order of arrival.
-    package let number: Int
-    package let lane: String
-    package let cost: Int
-    package let item: Item
+    @usableFromInline package let number: Int
+    @usableFromInline package let lane: String
+    @usableFromInline package let cost: Int
+    @usableFromInline package let item: Item
+
+    @inlinable internal init(number: Int, lane: String, cost: Int, item: Item) {
+      (self.number, self.lane, self.cost, self.item) = (number, lane, cost, item)
+    }
   }
 
   /// Maximum number of running items; with one job, all items share one lane.
-  package let jobs: Int
+  @usableFromInline package let jobs: Int
   /// Includes lanes that only have a running item.
-  private var lanes = NameTable<Fifo<Entry>>()
+  @usableFromInline internal var lanes = NameTable<Fifo<Entry>>()
   /// Lanes whose first item may start.
-  private var turns = Fifo<String>()
-  package private(set) var count = 0
-  package private(set) var waiting = 0
-  package private(set) var running = 0
+  @usableFromInline internal var turns = Fifo<String>()
+  @usableFromInline package internal(set) var count = 0
+  @usableFromInline package internal(set) var waiting = 0
+  @usableFromInline package internal(set) var running = 0
   /// In bytes.
-  package private(set) var cost = 0
+  @usableFromInline package internal(set) var cost = 0
 
-  package init(jobs: Int) { self.jobs = jobs }
+  @inlinable package init(jobs: Int) { self.jobs = jobs }
 
-  package var isEmpty: Bool { waiting == 0 && running == 0 }
+  @inlinable package var isEmpty: Bool { waiting == 0 && running == 0 }
 
-  package var first: Entry? {
+  @inlinable package var first: Entry? {
     guard running < jobs, let lane = turns.first else { return nil }
     return lanes[lane]?.first
   }
 
-  package mutating func add(_ item: Item, lane: String = "", cost: Int) {
+  @inlinable package mutating func add(_ item: Item, lane: String = "", cost: Int) {
     count += 1
     waiting += 1
     self.cost += cost
@@ -139,10 +145,10 @@ package struct LaneQueue<Item> {
   }
 
   /// Counts an item that will never start.
-  package mutating func pass() { count += 1 }
+  @inlinable package mutating func pass() { count += 1 }
 
   /// Marks ``first`` as running.
-  package mutating func start() -> Entry? {
+  @inlinable package mutating func start() -> Entry? {
     guard running < jobs, let lane = turns.popFirst() else { return nil }
     let entry = lanes[lane]?.popFirst()
     running += 1
@@ -151,7 +157,7 @@ package struct LaneQueue<Item> {
     return entry
   }
 
-  package mutating func end(_ entry: Entry) {
+  @inlinable package mutating func end(_ entry: Entry) {
     running -= 1
     if lanes[entry.lane]?.isEmpty != false {
       lanes.removeValue(of: entry.lane)
@@ -161,7 +167,7 @@ package struct LaneQueue<Item> {
   }
 
   /// Makes a running item wait again, as the first one.
-  package mutating func putBack(_ entry: Entry) {
+  @inlinable package mutating func putBack(_ entry: Entry) {
     running -= 1
     waiting += 1
     cost += entry.cost
@@ -169,7 +175,7 @@ package struct LaneQueue<Item> {
     turns.prepend(entry.lane)
   }
 
-  package mutating func drop() -> Int {
+  @inlinable package mutating func drop() -> Int {
     defer { (waiting, cost) = (0, 0) }
     lanes.removeAll()
     turns = Fifo()
@@ -177,7 +183,7 @@ package struct LaneQueue<Item> {
   }
 
   /// Items are in the order of arrival.
-  package mutating func takeWaiting() -> [Entry] {
+  @inlinable package mutating func takeWaiting() -> [Entry] {
     let entries = lanes.elements.joined().sorted { $0.number < $1.number }
     _ = drop()
     return entries

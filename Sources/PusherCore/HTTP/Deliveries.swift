@@ -2,61 +2,69 @@
 ///
 /// Decides the time of each try, and when to give an item up. A receiver can ask for a longer wait
 /// than the ``Backoff``, up to its ceiling. Does no I/O: time and random numbers are arguments, and
-/// the owner sends.
+/// the owner sends. Everything is inlinable, as in ``Fifo``.
+@usableFromInline
 package struct Deliveries<Item> {
+  @usableFromInline
   package struct Delivery {
-    fileprivate let entry: LaneQueue<Item>.Entry
-    package fileprivate(set) var tries = 1
-    package fileprivate(set) var reason = ""
+    @usableFromInline internal let entry: LaneQueue<Item>.Entry
+    @usableFromInline package internal(set) var tries = 1
+    @usableFromInline package internal(set) var reason = ""
     /// No try begins from then on; `nil` for no limit.
-    fileprivate let patienceEnds: Instant?
+    @usableFromInline internal let patienceEnds: Instant?
     /// Time to give the item up, even during a try; `nil` for never.
-    fileprivate var deadline: Instant?
-    fileprivate var nextTry: Instant?
+    @usableFromInline internal var deadline: Instant?
+    @usableFromInline internal var nextTry: Instant?
+
+    @inlinable internal init(_ entry: LaneQueue<Item>.Entry, until end: Instant?) {
+      self.entry = entry
+      (patienceEnds, deadline) = (end, end)
+    }
 
     /// Position in the order of arrival, from 1.
-    package var number: Int { entry.number }
-    package var item: Item { entry.item }
-    package var isUnderWay: Bool { nextTry == nil }
+    @inlinable package var number: Int { entry.number }
+    @inlinable package var item: Item { entry.item }
+    @inlinable package var isUnderWay: Bool { nextTry == nil }
   }
 
-  private var queue: LaneQueue<Item>
-  private var open: [Int: Delivery] = [:]
-  private let backoff: Backoff
-  private let patience: Duration?
-  private let cutsTries: Bool
+  @usableFromInline internal var queue: LaneQueue<Item>
+  @usableFromInline internal var open: [Int: Delivery] = [:]
+  @usableFromInline internal let backoff: Backoff
+  @usableFromInline internal let patience: Duration?
+  @usableFromInline internal let cutsTries: Bool
 
   /// - Parameters:
   ///   - jobs: Maximum number of items in delivery, including waits for a retry.
   ///   - patience: Maximum time from an item's first try to its last one; `nil` for no limit.
   ///   - cutsTries: Gives an item up at that time even during a try.
-  package init(jobs: Int, backoff: Backoff, patience: Duration?, cutsTries: Bool = false) {
+  @inlinable package init(jobs: Int, backoff: Backoff, patience: Duration?, cutsTries: Bool = false)
+  {
     queue = LaneQueue(jobs: jobs)
     (self.backoff, self.patience, self.cutsTries) = (backoff, patience, cutsTries)
   }
 
-  package var count: Int { queue.count }
-  package var isEmpty: Bool { queue.isEmpty }
-  package var openCount: Int { queue.waiting + queue.running }
+  @inlinable package var count: Int { queue.count }
+  @inlinable package var isEmpty: Bool { queue.isEmpty }
+  @inlinable package var openCount: Int { queue.waiting + queue.running }
   /// Size of the items before their first try, in bytes.
-  package var waitingCost: Int { queue.cost }
-  package var openCost: Int { open.values.reduce(queue.cost) { $0 + $1.entry.cost } }
-  package var isAnyUnderWay: Bool { open.values.contains(where: \.isUnderWay) }
+  @inlinable package var waitingCost: Int { queue.cost }
+  @inlinable package var openCost: Int { open.values.reduce(queue.cost) { $0 + $1.entry.cost } }
+  @inlinable package var isAnyUnderWay: Bool { open.values.contains(where: \.isUnderWay) }
 
   /// Time of the next call of ``next(at:mayStart:)`` or ``overdue(at:)``; new items aside.
-  package var deadline: Instant? {
+  @inlinable package var deadline: Instant? {
     open.values.reduce(nil) {
       Instant.earliest($0, Instant.earliest($1.nextTry, cutsTries ? $1.deadline : nil))
     }
   }
 
   /// Adds an item; items of one lane are sent in order, one at a time.
-  package mutating func add(_ item: Item, lane: String = "", cost: Int) {
+  @inlinable package mutating func add(_ item: Item, lane: String = "", cost: Int) {
     queue.add(item, lane: lane, cost: cost)
   }
 
   /// Starts a try and returns its item: one whose wait is over, or a new one if it `mayStart`.
-  package mutating func next(
+  @inlinable package mutating func next(
     at now: Instant, mayStart: (Item) -> Bool = { _ in true }
   ) -> Delivery? {
     if var delivery = open.values.first(where: { $0.nextTry.map { $0 <= now } ?? false }) {
@@ -68,14 +76,13 @@ package struct Deliveries<Item> {
     guard let first = queue.first, mayStart(first.item), let entry = queue.start() else {
       return nil
     }
-    let end = patience.map(now.advanced)
-    let delivery = Delivery(entry: entry, patienceEnds: end, deadline: end)
+    let delivery = Delivery(entry, until: patience.map(now.advanced))
     open[entry.number] = delivery
     return delivery
   }
 
   /// Records a failed try; returns the wait before the next one, or `nil` to give the item up.
-  package mutating func failed(
+  @inlinable package mutating func failed(
     _ number: Int, _ reason: String, retryAfter: Duration? = nil, at now: Instant, random: UInt64
   ) -> Duration? {
     open[number]?.reason = reason
@@ -84,7 +91,7 @@ package struct Deliveries<Item> {
     return nil
   }
 
-  private mutating func wait(
+  @inlinable internal mutating func wait(
     _ number: Int, _ retryAfter: Duration?, at now: Instant, _ random: UInt64
   ) -> Duration {
     let attempt = (open[number]?.tries ?? 1) - 1
@@ -95,26 +102,26 @@ package struct Deliveries<Item> {
   }
 
   /// Returns an item to give up now, with its try if one is running.
-  package func overdue(at now: Instant) -> Delivery? {
+  @inlinable package func overdue(at now: Instant) -> Delivery? {
     open.values.first { delivery in delivery.deadline.map { $0 <= now } ?? false }
   }
 
   /// Retries an item that could not be kept elsewhere; the next failure gives it up again.
-  package mutating func keep(_ number: Int, at now: Instant, random: UInt64) {
+  @inlinable package mutating func keep(_ number: Int, at now: Instant, random: UInt64) {
     open[number]?.deadline = nil
     _ = wait(number, nil, at: now, random)
   }
 
-  package mutating func retrySoon(at now: Instant) {
+  @inlinable package mutating func retrySoon(at now: Instant) {
     for (number, delivery) in open where !delivery.isUnderWay { open[number]?.nextTry = now }
   }
 
-  package mutating func end(_ number: Int) {
+  @inlinable package mutating func end(_ number: Int) {
     if let delivery = open.removeValue(forKey: number) { queue.end(delivery.entry) }
   }
 
   /// Removes and returns all items in the order of arrival.
-  package mutating func takeAll() -> [Item] {
+  @inlinable package mutating func takeAll() -> [Item] {
     let begun = open.values.map(\.entry)
     for entry in begun { end(entry.number) }
     return (begun + queue.takeWaiting()).sorted { $0.number < $1.number }.map(\.item)

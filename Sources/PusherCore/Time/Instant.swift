@@ -30,7 +30,7 @@ public struct Instant: InstantProtocol, Hashable, Sendable {
 
 extension Instant {
   /// Returns the earlier of two deadlines; `nil` means "never".
-  package static func earliest(_ left: Instant?, _ right: Instant?) -> Instant? {
+  @inlinable package static func earliest(_ left: Instant?, _ right: Instant?) -> Instant? {
     guard let left else { return right }
     guard let right else { return left }
     return min(left, right)
