@@ -76,8 +76,9 @@ package enum APIRequestSignature {
   package static func stringToSign(
     method: String, path: String, parameters: [(name: String, value: String)]
   ) -> String {
-    let pairs = parameters.map { (name: $0.name.lowercased(), value: $0.value) }.filter {
-      $0.name != "auth_signature"
+    let pairs = parameters.compactMap { pair -> (name: String, value: String)? in
+      let name = pair.name.lowercased()
+      return name == "auth_signature" ? nil : (name, pair.value)
     }.sorted { $0.name < $1.name }
     // Built by hand, since a server does this for every call.
     let text = ByteBuffer(capacity: 256)

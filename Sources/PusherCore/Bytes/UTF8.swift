@@ -63,6 +63,12 @@ package struct UTF8Validator: Sendable {
   }
 
   /// Returns the text of valid bytes, `nil` for others.
+  package static func text(_ bytes: ByteView) -> String? {
+    if bytes.isPrintableASCII { return bytes.text(isASCII: true) }
+    return isValid(bytes) ? bytes.text : nil
+  }
+
+  /// Returns the text of valid bytes, `nil` for others.
   ///
   /// `String(validating:as:)` looks up types at run time, which costs more than the check.
   package static func text(_ bytes: ArraySlice<UInt8>) -> String? {

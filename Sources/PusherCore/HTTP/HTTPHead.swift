@@ -57,13 +57,17 @@ extension HTTPHeaders {
     let bytes = ByteBuffer(capacity: 512)
     bytes.append(startLine)
     for field in fields {
-      guard ASCII.isToken(field.name) else { throw .invalidPart("header name") }
-      guard field.value.utf8.allSatisfy(ASCII.isFieldValue) else {
+      let name = bytes.count
+      bytes.append(field.name)
+      guard ASCII.isToken(bytes.view[name..<bytes.count]) else {
+        throw .invalidPart("header name")
+      }
+      bytes.append(": " as StaticString)
+      let value = bytes.count
+      bytes.append(field.value)
+      guard ASCII.isFieldValue(bytes.view[value..<bytes.count]) else {
         throw .invalidPart("value of header \(field.name)")
       }
-      bytes.append(field.name)
-      bytes.append(": " as StaticString)
-      bytes.append(field.value)
       bytes.append("\r\n" as StaticString)
     }
     bytes.append("\r\n" as StaticString)
@@ -92,12 +96,14 @@ package struct HTTPHeaders: Sendable, Equatable {
   package private(set) var fields: [Field] = []
 
   package init(_ pairs: [(String, String)] = []) {
-    fields = pairs.map { Field(name: $0.0, value: $0.1) }
+    for (name, value) in pairs { append(name, value) }
   }
 
   package var count: Int { fields.count }
 
   package mutating func append(_ name: String, _ value: String) {
+    // Most heads have no more, and each growth would move all fields.
+    if fields.isEmpty { fields.reserveCapacity(12) }
     fields.append(Field(name: name, value: value))
   }
 
@@ -147,12 +153,7 @@ package struct HTTPHeaders: Sendable, Equatable {
 /// HTTP's rules for single characters (RFC 9110 section 5.6).
 package enum ASCII {
   package static func equalIgnoringCase(_ left: String, _ right: String) -> Bool {
-    guard left.utf8.count == right.utf8.count else { return false }
-    var others = right.utf8.makeIterator()
-    for byte in left.utf8 {
-      guard let other = others.next(), lowercased(byte) == lowercased(other) else { return false }
-    }
-    return true
+    left.isSame(as: right, by: { lowercased($0) == lowercased($1) })
   }
 
   /// Returns the text without the bytes at its ends that are blank: a space or a tab, or as given.
@@ -179,6 +180,11 @@ package enum ASCII {
     }
   }
 
+  static func isToken(_ bytes: ByteView) -> Bool {
+    for index in 0..<bytes.count where !isToken(bytes[index]) { return false }
+    return !bytes.isEmpty
+  }
+
   package static func isToken(_ text: some StringProtocol) -> Bool {
     !text.isEmpty && text.utf8.allSatisfy { isToken($0) }
   }
@@ -186,6 +192,17 @@ package enum ASCII {
   /// Returns whether a byte is allowed in a field value: no control character except tab.
   @inline(__always) static func isFieldValue(_ byte: UInt8) -> Bool {
     byte >= 0x20 ? byte != 0x7F : byte == 0x09
+  }
+
+  static func isFieldValue(_ bytes: ByteView) -> Bool {
+    var index = 0
+    while true {
+      // Other allowed bytes are rare: tabs and text beyond ASCII.
+      index = bytes.printableEnd(from: index)
+      guard index < bytes.count else { return true }
+      guard isFieldValue(bytes[index]) else { return false }
+      index += 1
+    }
   }
 
   /// Returns whether a byte is printable ASCII and not a blank, as in a request target.
@@ -233,9 +250,7 @@ package struct HTTPHeadParser: Sendable {
     }
     guard status >= 100, line.count == 12 || line[12] == 0x20 else { throw .invalidStatusLine }
     let reason = line[min(13, line.count)..<line.count]
-    for index in 0..<reason.count where !ASCII.isFieldValue(reason[index]) {
-      throw .invalidStatusLine
-    }
+    guard ASCII.isFieldValue(reason) else { throw .invalidStatusLine }
     let headers = try fields(head[next..<length], unfolds: true)
     var result = HTTPResponseHead(status: status, reason: reason.text, headers: headers)
     result.minorVersion = minor
@@ -263,9 +278,9 @@ package struct HTTPHeadParser: Sendable {
     let (line, next) = Self.line(of: head, from: 0)
     guard let first = line.firstIndex(of: 0x20),
       let second = line.firstIndex(of: 0x20, from: first + 1),
-      line.count - second - 1 == 8, first > 0, second > first + 1
+      line.count - second - 1 == 8, second > first + 1
     else { throw .invalidRequestLine }
-    for index in 0..<first where !ASCII.isToken(line[index]) { throw .invalidRequestLine }
+    guard ASCII.isToken(line[0..<first]) else { throw .invalidRequestLine }
     // No blank stands between the two.
     guard line[first + 1..<second].isPrintableASCII else { throw .invalidRequestLine }
     let minor = try Self.minorVersion(line[second + 1..<line.count], else: .invalidRequestLine)
@@ -312,10 +327,10 @@ package struct HTTPHeadParser: Sendable {
       if let name { headers.append(name, value) }
       guard line.count > 0 else { return headers }
       guard headers.count < limits.headers else { throw .tooManyHeaders(limit: limits.headers) }
-      guard let colon = line.firstIndex(of: UInt8(ascii: ":")), colon > 0 else {
+      guard let colon = line.firstIndex(of: UInt8(ascii: ":")), ASCII.isToken(line[0..<colon])
+      else {
         throw .invalidHeader
       }
-      for index in 0..<colon where !ASCII.isToken(line[index]) { throw .invalidHeader }
       name = line[0..<colon].text(isASCII: true)
       value = try Self.value(line[colon + 1..<line.count])
     }
@@ -323,9 +338,7 @@ package struct HTTPHeadParser: Sendable {
 
   private static func value(_ bytes: ByteView) throws(HTTPError) -> String {
     let isPrintable = bytes.isPrintableASCII
-    for index in 0..<(isPrintable ? 0 : bytes.count) where !ASCII.isFieldValue(bytes[index]) {
-      throw .invalidHeader
-    }
+    guard isPrintable || ASCII.isFieldValue(bytes) else { throw .invalidHeader }
     var (start, end) = (0, bytes.count)
     while start < end, isBlank(bytes[start]) { start += 1 }
     while start < end, isBlank(bytes[end - 1]) { end -= 1 }

@@ -236,35 +236,37 @@ package enum PercentEncoding {
   }
 
   /// Decodes a text; `nil` for a `%` without two digits or for bytes that are not UTF-8.
-  package static func decode(_ text: String) -> String? { decode(Array(text.utf8)[...]) }
-  package static func decode(_ text: ArraySlice<UInt8>) -> String? { decode(text, blank: nil) }
+  package static func decode(_ text: String) -> String? { decode(text, isForm: false) }
 
   /// Decodes a part of a form or query, in which `+` is a blank.
-  package static func decodeForm(_ text: ArraySlice<UInt8>) -> String? {
-    decode(text, blank: UInt8(ascii: "+"))
+  package static func decodeForm(_ text: String) -> String? { decode(text, isForm: true) }
+
+  private static func decode(_ text: String, isForm: Bool) -> String? {
+    let bytes = ByteBuffer(capacity: text.utf8.count)
+    bytes.append(text)
+    return decode(bytes.view, isForm: isForm)
   }
 
-  private static func decode(_ text: ArraySlice<UInt8>, blank: UInt8?) -> String? {
-    let mark = UInt8(ascii: "%")
-    let other = blank ?? mark
-    guard text.contains(where: { $0 == mark || $0 == other }) else {
+  package static func decode(_ text: ByteView, isForm: Bool) -> String? {
+    guard text.holds(UInt8(ascii: "%")) || isForm && text.holds(UInt8(ascii: "+")) else {
       return UTF8Validator.text(text)
     }
-    var decoded: [UInt8] = []
-    decoded.reserveCapacity(text.count)
-    var rest = text.makeIterator()
-    while let byte = rest.next() {
-      switch byte {
-      case blank: decoded.append(UInt8(ascii: " "))
+    let decoded = ByteBuffer(capacity: text.count)
+    var index = 0
+    while index < text.count {
+      switch text[index] {
+      case UInt8(ascii: "+") where isForm: decoded.append(UInt8(ascii: " "))
       case UInt8(ascii: "%"):
-        guard let first = rest.next(), let high = Hex.value(of: first),
-          let second = rest.next(), let low = Hex.value(of: second)
+        guard index + 2 < text.count, let high = Hex.value(of: text[index + 1]),
+          let low = Hex.value(of: text[index + 2])
         else { return nil }
         decoded.append(high << 4 | low)
-      default: decoded.append(byte)
+        index += 2
+      case let byte: decoded.append(byte)
       }
+      index += 1
     }
-    return UTF8Validator.text(decoded[...])
+    return UTF8Validator.text(decoded.view)
   }
 
   /// Encodes pairs for a form or query: `name=value&name=value`.

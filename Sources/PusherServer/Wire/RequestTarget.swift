@@ -10,17 +10,23 @@ package struct RequestTarget {
 
   /// Parses a target; `nil` if its percent-encoding is invalid.
   package init?(_ target: String) {
-    let (path, query) = Self.halves(target)
-    self.path = String(path)
-    guard let parameters = Self.pairs(query) else { return nil }
+    let bytes = ByteBuffer(capacity: target.utf8.count)
+    bytes.append(Self.local(target))
+    let text = bytes.view
+    let mark = text.firstIndex(of: UInt8(ascii: "?")) ?? text.count
+    let path = text[0..<mark]
+    self.path = path.text
+    guard let parameters = Self.pairs(text[min(mark + 1, text.count)..<text.count]) else {
+      return nil
+    }
     self.parameters = parameters
-    guard self.path.begins(with: "/") else {
+    guard path.begins(with: "/" as StaticString) else {
       segments = nil
       return
     }
     var segments: [String] = []
-    for part in Array(self.path.utf8).split(separator: UInt8(ascii: "/")) {
-      guard let decoded = PercentEncoding.decode(part) else { return nil }
+    for part in Self.parts(of: path, separatedBy: UInt8(ascii: "/")) {
+      guard let decoded = PercentEncoding.decode(part, isForm: false) else { return nil }
       segments.append(decoded)
     }
     self.segments = segments
@@ -30,7 +36,10 @@ package struct RequestTarget {
 
   private init() { (path, segments, parameters) = ("", nil, []) }
 
-  package static func path(of target: String) -> String { String(halves(target).path) }
+  package static func path(of target: String) -> String {
+    let text = local(target)
+    return text.utf8.firstIndex(of: UInt8(ascii: "?")).map { String(text[..<$0]) } ?? text
+  }
 
   /// Host and port of a target that is a whole URL (RFC 9112 section 3.2.2); `nil` for a path.
   fileprivate static func authority(of target: String) -> String? {
@@ -38,40 +47,38 @@ package struct RequestTarget {
     return (try? HTTPURL(parsing: target))?.authority
   }
 
-  /// Splits path and query by bytes: every request needs it, and characters are slow.
-  private static func halves(_ target: String) -> (path: Substring, query: Substring) {
-    // Requests through a proxy name the whole URL (RFC 9112 section 3.2.2).
-    let local =
-      target.begins(with: "/") ? target : (try? HTTPURL(parsing: target))?.target ?? target
-    guard let mark = local.utf8.firstIndex(of: UInt8(ascii: "?")) else { return (local[...], "") }
-    return (local[..<mark], local[local.utf8.index(after: mark)...])
+  /// Requests through a proxy name the whole URL (RFC 9112 section 3.2.2).
+  private static func local(_ target: String) -> String {
+    target.begins(with: "/") ? target : (try? HTTPURL(parsing: target))?.target ?? target
   }
 
   package subscript(name: String) -> String? {
     parameters.first { $0.name.isSame(as: name) }?.value
   }
 
-  private static func pairs(_ query: Substring) -> [(name: String, value: String)]? {
+  private static func pairs(_ query: ByteView) -> [(name: String, value: String)]? {
     var pairs: [(name: String, value: String)] = []
-    // Copied to a new string first, because iterating over a substring's bytes is slow.
-    let bytes = Array(String(query).utf8)
-    var start = 0
-    while start < bytes.count {
-      var end = start
-      var mark: Int?
-      while end < bytes.count, bytes[end] != UInt8(ascii: "&") {
-        if mark == nil, bytes[end] == UInt8(ascii: "=") { mark = end }
-        end += 1
-      }
-      if end > start {
-        guard let name = PercentEncoding.decodeForm(bytes[start..<(mark ?? end)]),
-          let value = PercentEncoding.decodeForm(bytes[(mark.map { $0 + 1 } ?? end)..<end])
-        else { return nil }
-        pairs.append((name, value))
-      }
-      start = end + 1
+    for pair in parts(of: query, separatedBy: UInt8(ascii: "&")) {
+      let mark = pair.firstIndex(of: UInt8(ascii: "=")) ?? pair.count
+      let value = pair[min(mark + 1, pair.count)..<pair.count]
+      guard let name = PercentEncoding.decode(pair[0..<mark], isForm: true),
+        let value = PercentEncoding.decode(value, isForm: true)
+      else { return nil }
+      pairs.append((name, value))
     }
     return pairs
+  }
+
+  /// Returns the parts that are not empty.
+  private static func parts(of text: ByteView, separatedBy separator: UInt8) -> [ByteView] {
+    var parts: [ByteView] = []
+    var start = 0
+    while start < text.count {
+      let end = text.firstIndex(of: separator, from: start) ?? text.count
+      if end > start { parts.append(text[start..<end]) }
+      start = end + 1
+    }
+    return parts
   }
 }
 

@@ -77,7 +77,7 @@ extension SignSettings: RunnableSettings {
     of target: String
   ) -> (path: String, parameters: [(name: String, value: String)]) {
     func decoded(_ text: Substring) -> String {
-      PercentEncoding.decodeForm(Array(text.utf8)[...]) ?? String(text)
+      PercentEncoding.decodeForm(String(text)) ?? String(text)
     }
     let path = target.prefix { $0 != "?" }
     let pairs = target.dropFirst(path.count + 1).split(separator: "&")

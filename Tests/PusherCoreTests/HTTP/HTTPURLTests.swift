@@ -52,7 +52,7 @@ import Testing
   }
 
   @Test func `in a form a plus is a blank, and an encoded one is a plus`() {
-    func decoded(_ text: String) -> String? { PercentEncoding.decodeForm(Array(text.utf8)[...]) }
+    let decoded: (String) -> String? = PercentEncoding.decodeForm
     #expect(decoded("a+b%2Bc%20d") == "a b+c d" && decoded("+") == " " && decoded("") == "")
     for text in ["%", "+%4", "+%FF"] { #expect(decoded(text) == nil) }
   }
