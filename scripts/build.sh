@@ -1,13 +1,14 @@
 #!/bin/sh
 # Builds the stripped release program at PATH, with the Swift libraries linked in.
 #
-#   scripts/build.sh PATH
+#   scripts/build.sh PATH [PRODUCT]   another program of the package instead, from the same build
 set -eu
 # shellcheck source=scripts/common.sh
 . "$(dirname "$0")/common.sh"
 cd "$(dirname "$0")/.."
 
 program=$1
+product=${2:-pusher-cli}
 need_swift
 pkg-config --exists openssl zlib libsodium hiredis 2>/dev/null ||
   fail 'OpenSSL, zlib, libsodium or hiredis is missing: run scripts/install-packages.sh build'
@@ -18,7 +19,7 @@ pkg-config --exists openssl zlib libsodium hiredis 2>/dev/null ||
 # expressions, which every source otherwise imports, the program is a tenth smaller. Code that uses
 # its searches, such as firstRange(of:), does not compile here; ByteSearch.swift has replacements. A
 # folder of its own: these options would compile another build's parts again, and wait for it.
-set -- build -c release --product pusher-cli --scratch-path .build-release -Xswiftc -enforce-exclusivity=unchecked -debug-info-format none \
+set -- build -c release --product "$product" --scratch-path .build-release -Xswiftc -enforce-exclusivity=unchecked -debug-info-format none \
   --disable-local-rpath -Xswiftc -Xfrontend -Xswiftc -disable-incremental-llvm-codegen \
   -Xswiftc -Xfrontend -Xswiftc -disable-implicit-string-processing-module-import
 # Only Linux has the Swift libraries outside the system. libsodium and hiredis are linked statically
@@ -82,7 +83,7 @@ if setarch -R true 2>/dev/null; then still='setarch -R'; fi
 $still "$swift" "$@"
 mkdir -p "$(dirname "$program")"
 # Renames a new file into place because the program may be running.
-cp "$("$swift" "$@" --show-bin-path)/pusher-cli" "$program.new"
+cp "$("$swift" "$@" --show-bin-path)/$product" "$program.new"
 strip "$program.new"
 mv "$program.new" "$program"
 echo "built $program ($(wc -c <"$program") bytes)"
