@@ -30,7 +30,8 @@ import Testing
 
   /// Checks a table's rows; the last row stands for all further attempts.
   private static func check(_ rows: [[String]]) {
-    #expect(rows.map { $0[0] } == (1...7).map(String.init) + ["8 and later"])
+    let attempts: [String] = (1...7).map { "\($0)" } + ["8 and later"]
+    #expect(rows.map { $0[0] } == attempts)
     let columns = [(1, true), (1, false), (5, true)]
     for (column, (delay, isStable)) in columns.enumerated() {
       let shown = rows.map { $0[column + 1] }

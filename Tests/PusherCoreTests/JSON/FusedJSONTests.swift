@@ -183,11 +183,11 @@ struct FusedRig {
     for index in bytes.indices {
       for byte in Array(#"\",]} 0"#.utf8) {
         #expect(check(Self.repeating, place))
-        for near in [
-          bytes[..<index] + [byte] + bytes[(index + 1)...],
-          bytes[..<index] + [byte] + bytes[index...],
-          bytes[..<index] + bytes[(index + 1)...],
-        ] { check(String(decoding: near, as: UTF8.self), place) }
+        for near: [UInt8] in [
+          [byte] + bytes[(index + 1)...], [byte] + bytes[index...], Array(bytes[(index + 1)...]),
+        ] {
+          check(String(decoding: bytes[..<index] + near, as: UTF8.self), place)
+        }
       }
     }
   }
