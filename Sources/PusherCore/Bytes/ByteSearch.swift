@@ -1,7 +1,8 @@
 /// Searches bytes in text that a peer may have written, in linear time.
 ///
 /// `contains`, `split` and `hasPrefix` of `String` walk grapheme clusters. They take quadratic time
-/// for some texts, and treat different bytes as equal if Unicode does.
+/// for some texts, and treat different bytes as equal if Unicode does. An extension of every
+/// `StringProtocol` would look up types at run time, at 100,000 instructions for the first search.
 extension String {
   /// The needle must be short.
   package func holds(_ needle: StaticString) -> Bool { range(ofBytes: needle) != nil }
