@@ -57,6 +57,15 @@ struct `Redis: the link, with a real server` {
     #expect(test.states == [.up])
   }
 
+  @Test func `a closed link leaves no connection at the server`() throws {
+    let test = try LinkHarness.up()
+    let isOurs = { (clients: String) in clients.contains("name=pusher-cli") }
+    #expect(try isOurs(test.server.cli("CLIENT", "LIST")))
+    test.link.close()
+    test.turn()
+    try test.server.wait(["CLIENT", "LIST"]) { !isOurs($0) }
+  }
+
   // MARK: Credentials and names
 
   @Test func `a user of an access control list and a database are used`() throws {

@@ -143,6 +143,14 @@ import Testing
     }
   }
 
+  @Test func `a line waits for its end up to the limit`() throws {
+    func line(_ bytes: Int) -> String { "+" + String(repeating: "1", count: bytes - 1) }
+    #expect(try Self.read(line(1024), Self.small()) == [])
+    #expect(throws: RedisFailure.limit("r", Self.longLine)) {
+      try Self.read(line(1025), Self.small())
+    }
+  }
+
   @Test func `a bulk string of the limit is read, and strings of an array add up`() throws {
     let length = 1 << 20
     #expect(try Self.read("$\(length)\r\n", Self.small()) == [])
