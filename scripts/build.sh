@@ -7,8 +7,7 @@ set -eu
 . "$(dirname "$0")/common.sh"
 cd "$(dirname "$0")/.."
 
-program=$1
-product=${2:-pusher-cli}
+program=$1 product=${2:-pusher-cli}
 need_swift
 pkg-config --exists openssl zlib libsodium hiredis 2>/dev/null ||
   fail 'OpenSSL, zlib, libsodium or hiredis is missing: run scripts/install-packages.sh build'

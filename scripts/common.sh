@@ -76,7 +76,7 @@ version() {
   sed -n 's/^ *static let current = "\(.*\)"$/\1/p' Sources/pusher-cli/Settings/Version.swift
 }
 
-# bounded SECONDS COMMAND...: runs a command with a time limit, where the system has timeout(1).
+# bounded SECONDS COMMAND...: limits a command's time, far above its need, where timeout(1) exists.
 bounded() {
   if command -v timeout >/dev/null 2>&1; then timeout "$@"; else shift && "$@"; fi
 }
@@ -131,14 +131,12 @@ forget_services() {
   done
 }
 
-# product NAME: builds a release program of the package with the compiler's usual options, and
-# prints its path. All of them share one folder, so that the library is compiled once. In CI, where
-# no figure counts, that is the folder of the release, with its options.
+# product NAME: builds a release program with the compiler's usual options, and prints its path. All
+# share one folder; in CI, where no figure counts, they share that of the release, and its options.
 product() {
   product=$1
   if [ "${CI:-}" = true ]; then
-    scripts/build.sh ".build-products/$product" "$product" >&2
-    echo "$PWD/.build-products/$product"
+    scripts/build.sh ".build-products/$product" "$product" >&2 && echo "$PWD/.build-products/$product"
     return
   fi
   set -- build -c release --product "$1" --scratch-path .build-products

@@ -70,7 +70,6 @@ case $kind in
     # shellcheck disable=SC2090
     export ASAN_OPTIONS PUSHER_CLI_SANITIZER
     "$swift" build --build-tests --scratch-path "$folder" --sanitize="$kind" </dev/null
-    # The limit of half an hour is many times the need of a slow machine.
     bounded 1800 "$swift" test --scratch-path "$folder" --sanitize="$kind" --skip-build --disable-xctest "$@" </dev/null
     exit 0
     ;;
@@ -81,7 +80,6 @@ case $kind in
     ;;
 esac
 
-# Not every distribution has this package; without it the tests that open a page are skipped.
 scripts/install-packages.sh browser || printf '%s\n' 'test: no browser, its tests are skipped' >&2
 log=.build/test.log
 mkdir -p .build
@@ -98,7 +96,6 @@ if [ "$result" -eq 0 ]; then
     set -- "$swift" test --skip-build --disable-xctest
   fi
   [ "$kind" != redis ] || set -- "$@" --filter CLITests
-  # The limit of a quarter of an hour is many times the need of a slow machine.
   command -v timeout >/dev/null 2>&1 && set -- timeout 900 "$@"
   printf 'test: running\n'
   # In the background, so that an interrupt ends the tests too.

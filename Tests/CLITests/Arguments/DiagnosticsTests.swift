@@ -83,12 +83,6 @@ import Testing
     #expect(said(.error) { $0.error("a\nb") } == ["pusher-cli: error: a\\nb\n"])
   }
 
-  @Test func `a message of the limit stays whole, and a longer one says how much is left out`() {
-    let limit = String(repeating: "a", count: 4096)
-    #expect(Diagnostics.shortened(limit) == limit)
-    #expect(Diagnostics.shortened(limit + "b") == limit + "… (1 more bytes)")
-  }
-
   @Test func `keys are shortened`() {
     #expect(Diagnostics.shortened(key: "ab12cd34") == "ab12…")
     #expect(Diagnostics.shortened(key: "abcd") == "abcd")

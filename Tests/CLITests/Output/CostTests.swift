@@ -143,8 +143,10 @@ import Testing
     let (voice, lines) = Diagnostics.recorded()
     voice.error(String(repeating: "ü", count: 3000))
     voice.debug(String(repeating: "a", count: 5000))
+    voice.error(String(repeating: "a", count: 4096))
     let cut = String(repeating: "ü", count: 2048)
     #expect(lines.values[0] == "pusher-cli: error: \(cut)… (1904 more bytes)\n")
     #expect(lines.values[1].utf8.count == 5013)
+    #expect(lines.values[2] == "pusher-cli: error: \(String(repeating: "a", count: 4096))\n")
   }
 }
