@@ -121,7 +121,7 @@ integrations() {
   result=0
   debug_build "$@" --build-tests >"$log" 2>&1 || result=$?
   if [ "$result" -eq 0 ]; then
-    timeout 300 "$swift" test "$@" --skip-build --disable-xctest >>"$log" 2>&1 </dev/null || result=$?
+    bounded 300 "$swift" test "$@" --skip-build --disable-xctest >>"$log" 2>&1 </dev/null || result=$?
   fi
   scripts/test.sh summary "$log" "$result"
   exit "$result"

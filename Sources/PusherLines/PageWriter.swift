@@ -125,7 +125,7 @@ extension PageWriter {
     return budget >= 0
   }
 
-  /// Writes data that needs more than one line from the current column on, where its lines begin.
+  /// Writes data that does not fit on one line; its lines begin at the current column.
   mutating func writeFolded(_ data: JSONValue, indent: Int) {
     guard case .string(let text) = data else {
       return writeIndented(data, before: "", indent: indent, depth: 0)
@@ -151,6 +151,7 @@ extension PageWriter {
     let inner = min(indent + 2, width / 2)
     let isWhole = depth == Self.deepest || Self.isScalar(value)
     var budget = room * 3
+    // The whole data does not fit on one line.
     if isWhole || depth > 0 && Self.isShort(value, &budget) {
       JSONWriter.write(value, into: line, forTerminal: true)
       line.append(tail)

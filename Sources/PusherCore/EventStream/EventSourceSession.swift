@@ -263,12 +263,12 @@ package struct Resumption: Sendable, Equatable {
 
   /// Returns the value of the first parameter in a query that names an event.
   private static func place(in query: String) -> String? {
-    for pair in query.utf8.split(separator: UInt8(ascii: "&")).map({ Substring($0) }) {
-      guard let mark = pair.utf8.firstIndex(of: UInt8(ascii: "=")),
-        let name = PercentEncoding.decodeForm(String(pair[..<mark])),
+    for pair in query.utf8.split(separator: UInt8(ascii: "&")) {
+      guard let mark = pair.firstIndex(of: UInt8(ascii: "=")),
+        let name = PercentEncoding.decodeForm(String(Substring(pair[..<mark]))),
         parameters.contains(where: name.isSame)
       else { continue }
-      return PercentEncoding.decodeForm(String(pair.utf8[mark...].dropFirst()) ?? "")
+      return PercentEncoding.decodeForm(String(Substring(pair[mark...].dropFirst())))
     }
     return nil
   }

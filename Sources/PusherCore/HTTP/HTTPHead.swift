@@ -57,15 +57,15 @@ extension HTTPHeaders {
     let bytes = ByteBuffer(capacity: 512)
     bytes.append(startLine)
     for field in fields {
-      let name = bytes.count
+      let nameStart = bytes.count
       bytes.append(field.name)
-      guard ASCII.isToken(bytes.view[name..<bytes.count]) else {
+      guard ASCII.isToken(bytes.view[nameStart..<bytes.count]) else {
         throw .invalidPart("header name")
       }
       bytes.append(": " as StaticString)
-      let value = bytes.count
+      let valueStart = bytes.count
       bytes.append(field.value)
-      guard ASCII.isFieldValue(bytes.view[value..<bytes.count]) else {
+      guard ASCII.isFieldValue(bytes.view[valueStart..<bytes.count]) else {
         throw .invalidPart("value of header \(field.name)")
       }
       bytes.append("\r\n" as StaticString)
@@ -102,7 +102,7 @@ package struct HTTPHeaders: Sendable, Equatable {
   package var count: Int { fields.count }
 
   package mutating func append(_ name: String, _ value: String) {
-    // Most heads have no more, and each growth would move all fields.
+    // Few heads have more fields, and a longer array would move all of them.
     if fields.isEmpty { fields.reserveCapacity(12) }
     fields.append(Field(name: name, value: value))
   }

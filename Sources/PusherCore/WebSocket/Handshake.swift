@@ -126,8 +126,8 @@ package enum ServerHandshake {
 
   /// Returns the 101 that accepts a request, and the agreed terms.
   ///
-  /// The answer names the first supported subprotocol, and the first acceptable compression. For a
-  /// request that is not a handshake, this throws the answer that refuses it.
+  /// The answer names the first supported subprotocol, and the first acceptable compression. Throws
+  /// the refusal of a request that is not a handshake.
   package static func respond(
     to head: HTTPRequestHead, supportedSubprotocol: (String) -> Bool = { _ in false }, deflate: Bool
   ) throws(HTTPResponseHead) -> (

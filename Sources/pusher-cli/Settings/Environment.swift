@@ -226,7 +226,8 @@ extension CredentialSource {
     let authority = afterScheme[..<authorityEnd]
     guard let at = authority.utf8.lastIndex(of: UInt8(ascii: "@")) else { return nil }
     let user = authority[..<at].split(separator: ":", maxSplits: 1)
-    guard user.count == 2, let apps = text.range(ofBytes: "/apps/", from: at) else { return nil }
+    guard user.count == 2, let apps = text.range(ofBytes: "/apps/", from: authorityEnd)
+    else { return nil }
     let id = text[apps.upperBound...].prefix { $0 != "/" && $0 != "?" }
     var host = authority[authority.index(after: at)...]
     self.init(secret: .text(Secret(String(user[1])), origin: url.origin))
@@ -234,7 +235,7 @@ extension CredentialSource {
       self[.port] = setting(host[host.index(after: colon)...])
       host = host[..<colon]
     }
-    guard !host.isEmpty, !id.isEmpty, apps.lowerBound >= authorityEnd else { return nil }
+    guard !host.isEmpty, !id.isEmpty else { return nil }
     (self[.key], self[.appID], self[.host]) = (setting(user[0]), setting(id), setting(host))
     self[.scheme] = setting(text[..<schemeEnd.lowerBound])
     if let query = afterScheme.split(separator: "?", maxSplits: 1).dropFirst().first {
