@@ -79,7 +79,7 @@ still=''
 if setarch -R true 2>/dev/null; then still='setarch -R'; fi
 # Word splitting is intended.
 # shellcheck disable=SC2086
-$still "$swift" "$@"
+SWIFT_DETERMINISTIC_HASHING=1 $still "$swift" "$@"
 mkdir -p "$(dirname "$program")"
 # Renames a new file into place because the program may be running.
 cp "$("$swift" "$@" --show-bin-path)/$product" "$program.new"

@@ -61,14 +61,23 @@ find_program() {
   [ -x "$program" ] || wrong "PUSHER_CLI names no program: $program"
 }
 
+# swift_build ARGUMENT...: builds. The package's traits reach the compiler in the order of a set,
+# and in another order than last time everything would be compiled again.
+swift_build() {
+  SWIFT_DETERMINISTIC_HASHING=1 "$swift" build "$@" </dev/null
+}
+
 # debug_build ARGUMENT...: builds without optimisation. A build that no later one continues takes a
 # third less time by whole modules, and without debugging information; but each change would then
 # compile a module again.
 debug_build() {
   if [ "${CI:-}" = true ]; then
-    set -- "$@" -debug-info-format none -Xswiftc -whole-module-optimization -Xswiftc -num-threads -Xswiftc 2
+    swift_build "$@" -debug-info-format none -Xswiftc -whole-module-optimization \
+      -Xswiftc -no-emit-module-separately-wmo -Xswiftc -num-threads -Xswiftc 2
+  else
+    # Each batch of files reads the rest of its module again: one batch for a processor.
+    swift_build "$@" -Xswiftc -driver-batch-size-limit -Xswiftc 1000
   fi
-  "$swift" build "$@" </dev/null
 }
 
 # version: prints the version of the sources.
@@ -139,8 +148,8 @@ product() {
     scripts/build.sh ".build-products/$product" "$product" >&2 && echo "$PWD/.build-products/$product"
     return
   fi
-  set -- build -c release --product "$1" --scratch-path .build-products
+  set -- -c release --product "$1" --scratch-path .build-products
   [ "$(uname -s)" != Linux ] || set -- "$@" --static-swift-stdlib
-  "$swift" "$@" >&2 </dev/null
-  echo "$("$swift" "$@" --show-bin-path)/$product"
+  swift_build "$@" >&2
+  echo "$("$swift" build "$@" --show-bin-path)/$product"
 }

@@ -24,9 +24,9 @@ case ${1:-} in
   figures)
     temporary=$(mktemp -d)
     export PUSHER_CLI_CONSOLE_FIGURES=1 PUSHER_CLI_CONSOLE_MINUTES="$minutes"
-    if ! { build && suite "$limit" ConsoleFigures; } >"$temporary/log" 2>&1 || ! grep '^console: ' "$temporary/log"; then
-      tail -n 40 "$temporary/log" >&2
-      exit 1
+    said=$temporary/log
+    if ! { build && suite "$limit" ConsoleFigures; } >"$said" 2>&1 || ! grep '^console: ' "$said"; then
+      fail 'there are no figures'
     fi
     ;;
   pictures)

@@ -53,9 +53,7 @@ echo 'subscribed to all three'
 
 # trigger CHANNEL EVENT DATA CONNECTION-OPTION...
 trigger() {
-  channel=$1
-  event=$2
-  data=$3
+  channel=$1 event=$2 data=$3
   shift 3
   show "pusher-cli trigger $* --app-id local -c $channel -e $event '$data'"
   "$program" trigger "$@" --app-id local -c "$channel" -e "$event" "$data" \

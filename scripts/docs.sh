@@ -20,7 +20,6 @@ for module in PusherCore PusherTesting; do
     -output-dir "$work/symbols" -skip-synthesized-members
   for map in Sources/CSystem*/module.modulemap; do set -- "$@" -I "${map%/*}"; done
   "$(dirname "$docc")/swift-symbolgraph-extract" "$@" -target "$target"
-
   "$docc" convert "Sources/$module/$module.docc" --warnings-as-errors \
     --additional-symbol-graph-dir "$work/symbols" --fallback-display-name "$module" \
     --fallback-bundle-identifier "$module" --output-dir "$work/$module.doccarchive"

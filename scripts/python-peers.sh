@@ -2,8 +2,7 @@
 # Makes .build-python: a separate Python with the client and server libraries for comparison. Prints
 # the path of its interpreter. Does nothing more if it is up to date.
 #
-#   scripts/python-peers.sh [SET...]     sets: conformance, engines, lint, package, page,
-#                                        release
+#   scripts/python-peers.sh [SET...]   sets: conformance, engines, lint, package, page, release
 set -eu
 cd "$(dirname "$0")/.."
 

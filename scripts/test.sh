@@ -69,7 +69,7 @@ case $kind in
     PUSHER_CLI_SANITIZER=$kind
     # shellcheck disable=SC2090
     export ASAN_OPTIONS PUSHER_CLI_SANITIZER
-    "$swift" build --build-tests --scratch-path "$folder" --sanitize="$kind" </dev/null
+    swift_build --build-tests --scratch-path "$folder" --sanitize="$kind"
     bounded 1800 "$swift" test --scratch-path "$folder" --sanitize="$kind" --skip-build --disable-xctest "$@" </dev/null
     exit 0
     ;;

@@ -307,12 +307,14 @@ if operation == 'beginStreams' then
     call('DEL', k.ready, k.life)
     call('PUBLISH', a.bus, f('v'))
   end
+  -- Read before the lease is set, since Redis removes a key at once whose lease is already over.
+  local life = call('GET', k.streams)
   call('SADD', k.ready, a.node)
   -- Without `ready`, no later call could succeed.
   call('PEXPIRE', k.ready, 2 * tonumber(a.milliseconds))
   call('PEXPIRE', k.streams, a.milliseconds)
   if #call('SDIFF', k.nodes, k.ready) > 0 and call('EXISTS', k.life) == 0 then return 0 end
-  call('SET', k.life, call('GET', k.streams), 'PX', a.milliseconds)
+  call('SET', k.life, life, 'PX', a.milliseconds)
   return 1
 end
 

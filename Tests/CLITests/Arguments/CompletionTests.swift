@@ -10,10 +10,11 @@ import Testing
 
   @Test(arguments: CompletionScript.allCases)
   func `every flag and every command is in the script`(script: CompletionScript) {
-    for command in Command.allCases { #expect(script.text.contains(command.rawValue)) }
+    let text = script.text
+    for command in Command.allCases { #expect(text.contains(command.rawValue)) }
     for flag in Flag.all {
       let name = flag.isOnByDefault ? "no-" + flag.name : flag.name
-      #expect(script.text.contains(script == .fish ? "-l \(name) " : "--\(name)"), "\(name)")
+      #expect(text.contains(script == .fish ? "-l \(name) " : "--\(name)"), "\(name)")
     }
   }
 
