@@ -13,14 +13,14 @@ enum PusherCLI {
   /// ``path`` as one word of a shell's line.
   static let word = "'\(path)'"
 
-  /// Environment of every child: path, a home without settings, and sanitizer options.
+  /// Environment of every child: path, a home of this run without settings, and sanitizer options.
   static let environment: [String: String] = {
     let own = ProcessInfo.processInfo.environment
     let sanitizer = own.filter {
       ["ASAN_OPTIONS", "TSAN_OPTIONS", "SWIFT_BACKTRACE"].contains($0.key)
     }
     return [
-      "PATH": own["PATH"] ?? "/usr/bin:/bin", "HOME": NSTemporaryDirectory(),
+      "PATH": own["PATH"] ?? "/usr/bin:/bin", "HOME": TemporaryFolder.shared.path,
       "TMPDIR": NSTemporaryDirectory(),
     ].merging(sanitizer) { $1 }
   }()
