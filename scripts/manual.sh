@@ -3,4 +3,4 @@
 set -eu
 cd "$(dirname "$0")/.."
 
-PUSHER_CLI_WRITE_MANUAL=1 "${SWIFT:-swift}" test --disable-xctest --filter ManualTests
+PUSHER_CLI_WRITE_MANUAL=1 SWIFT_DETERMINISTIC_HASHING=1 "${SWIFT:-swift}" test --disable-xctest --filter ManualTests
