@@ -61,8 +61,8 @@ find_program() {
   [ -x "$program" ] || wrong "PUSHER_CLI names no program: $program"
 }
 
-# swift_build ARGUMENT...: builds. The package's traits reach the compiler in the order of a set,
-# and in another order than last time everything would be compiled again.
+# swift_build ARGUMENT...: builds. SwiftPM orders a package's traits by their hashes. With random
+# hashes the order changes between builds, and a new order compiles everything again.
 swift_build() {
   SWIFT_DETERMINISTIC_HASHING=1 "$swift" build "$@" </dev/null
 }
@@ -75,7 +75,7 @@ debug_build() {
     swift_build "$@" -debug-info-format none -Xswiftc -whole-module-optimization \
       -Xswiftc -no-emit-module-separately-wmo -Xswiftc -num-threads -Xswiftc 2
   else
-    # Each batch of files reads the rest of its module again: one batch for a processor.
+    # Each batch of files reads the rest of its module again, so each processor gets one batch.
     swift_build "$@" -Xswiftc -driver-batch-size-limit -Xswiftc 1000
   fi
 }

@@ -65,10 +65,8 @@ trigger private-orders order.paid '{"id":1,"by":"card"}' "$@"
 trigger presence-lobby greeting '"plain text is fine too"' "$@"
 
 # The subscriber ends after the fourth event.
-status=0
-wait "$subscriber" || status=$?
+wait "$subscriber" || fail "the subscriber ended with status $?"
 pids=${pids#* }
-[ "$status" -eq 0 ] || fail "the subscriber ended with status $status"
 
 printf '\nwhat the subscriber printed:\n'
 cat "$work/events"

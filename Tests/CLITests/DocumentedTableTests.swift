@@ -32,7 +32,7 @@ struct DocumentedTable {
     var names: Set<String> = []
     for case let file as URL in files ?? .init() where file.pathExtension == "swift" {
       let parts = try String(contentsOf: file, encoding: .utf8).components(separatedBy: "func `")
-      for part in parts.dropFirst() { names.insert(String(part.prefix { $0 != "`" })) }
+      for part in parts.dropFirst() { names.insert(part.components(separatedBy: "`(")[0]) }
     }
     return names
   }

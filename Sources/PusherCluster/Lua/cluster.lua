@@ -307,7 +307,7 @@ if operation == 'beginStreams' then
     call('DEL', k.ready, k.life)
     call('PUBLISH', a.bus, f('v'))
   end
-  -- Read before the lease is set, since Redis removes a key at once whose lease is already over.
+  -- Read before its lease is set: Redis removes a key at once if the lease is already over.
   local life = call('GET', k.streams)
   call('SADD', k.ready, a.node)
   -- Without `ready`, no later call could succeed.

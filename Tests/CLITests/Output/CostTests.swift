@@ -7,8 +7,8 @@ import Testing
 
 /// Any text of N bytes costs at most a fixed multiple of N.
 ///
-/// The test measures no time: work quadratic in these texts would take minutes, more than the time
-/// limit.
+/// The test measures no time. The square of a text's length is a billion steps, which run into the
+/// time limit unless each takes only a few instructions.
 @Suite(.serialized, .timeLimit(.minutes(1))) struct `What hostile text costs` {
   private static let length = 1 << 15
 
