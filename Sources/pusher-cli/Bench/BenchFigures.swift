@@ -207,7 +207,12 @@ struct DelayHistogram: Equatable {
   func percentile(_ percent: Double) -> Duration? {
     guard count > 0 else { return nil }
     let rank = max(1, min(count, Int((percent * Double(count) / 100 - 1e-6).rounded(.up))))
-    return steps.first { $0.seen >= rank }?.value
+    var (index, seen) = (0, counts[0])
+    while seen < rank {
+      index += 1
+      seen += counts[index]
+    }
+    return min(Self.highest(of: index), largest)
   }
 
   /// The filled buckets with their largest value, and the number of delays up to there.
