@@ -221,8 +221,7 @@ extension Flag {
   }
 
   private static func first(for command: Command?, where fits: (Flag) -> Bool) -> Flag? {
-    let rows = all.filter(fits)
-    return rows.first { row in command.map(row.commands.contains) ?? true } ?? rows.first
+    all.first { fits($0) && (command.map($0.commands.contains) ?? true) } ?? all.first(where: fits)
   }
 }
 
