@@ -88,7 +88,11 @@ import Testing
 
   @Test func `an unavailable signer is the reason of a wait that is too long`() async throws {
     struct Absent: AsyncAuthorizer {
+      let isAskedAgain = RawServer.Gate()
       func authorization(socketID: String, channelName: String) async throws -> PusherAuth? {
+        // The third failure would be final.
+        if isAskedAgain.isOpen { try await Task.sleep(for: .seconds(600)) }
+        isAskedAgain.open()
         throw AuthorizationUnavailable("the store is locked")
       }
     }
