@@ -16,8 +16,8 @@ import Testing
 
   private static let loads = [
     Load(channels: 1, users: 100, bytes: 100), Load(channels: 60, users: 10, bytes: 3000),
-    Load(channels: 20, users: 100, bytes: 300), Load(channels: 1, users: 5000, bytes: 100),
-    Load(channels: 2, users: 1000, bytes: 3000),
+    Load(channels: 20, users: 100, bytes: 300), Load(channels: 1, users: 2000, bytes: 100),
+    Load(channels: 2, users: 500, bytes: 3000),
   ]
 
   private static func filled(_ load: Load, nodes: Int = 1) throws -> CrowdRig {
@@ -28,15 +28,15 @@ import Testing
     return rig
   }
 
-  @Test(arguments: loads, [false, true])
-  func `a server is back within five seconds after its link, or Redis too, was lost`(
-    load: Load, isEmptied: Bool
-  ) throws {
+  @Test(arguments: loads)
+  func `a server is back in 5 seconds after its link, or Redis too, was lost`(load: Load) throws {
     let rig = try Self.filled(load)
-    if isEmptied { rig.redis.flushAll() }
-    rig.cut(0)
-    let time = try #require(rig.play { rig.isWell })
-    #expect(time <= .seconds(5) && rig.overflows == 0, "\(time), \(rig.mostBytes) bytes at once")
+    for isEmptied in [false, true] {
+      if isEmptied { rig.redis.flushAll() }
+      rig.cut(0)
+      let time = try #require(rig.play { rig.isWell })
+      #expect(time <= .seconds(5) && rig.overflows == 0, "\(time), \(rig.mostBytes) bytes at once")
+    }
   }
 
   @Test func `a link that is lost at any step of registering is no harm`() throws {
@@ -54,8 +54,7 @@ import Testing
   func `all sockets may join a second server at once`(load: Load) throws {
     let rig = try Self.filled(load, nodes: 2)
     rig.join(1, channels: load.channels, users: load.users, bytes: load.bytes)
-    let total = load.channels * load.users
-    let time = rig.play { !rig.isWell || rig.nodes[1].answers == total }
+    let time = rig.play { !rig.isWell || rig.nodes[1].answers == load.channels * load.users }
     #expect(time != nil && rig.isWell && rig.overflows == 0, "\(rig.mostBytes) bytes at once")
     #expect(rig.nodes[1].listed == 2 * load.users)
   }
@@ -81,8 +80,7 @@ import Testing
   @Test func `no message grows with the number of members`() throws {
     let rig = try Self.filled(Load(channels: 1, users: 200, bytes: 1000))
     rig.join(0, channels: 1, users: 1, bytes: 1000, as: "last")
-    let former = rig.redis.takePublished().count
-    #expect(former == 0)
+    #expect(rig.redis.takePublished().isEmpty)
     #expect(rig.play { rig.nodes[0].answers == 201 } != nil)
     #expect(rig.mostBytes < 1 << 20)
   }

@@ -19,6 +19,8 @@ struct RedisHash {
   /// The place of each field in `slots`; a removed field leaves an empty slot.
   private var places: [RedisName: Int] = [:]
   private var slots: [(field: RedisName, value: Value)?] = []
+  /// All fields in the order of pages, in which no other field changes a field's place.
+  private var order: [(place: UInt64, field: RedisName)] = []
 
   var count: Int { places.count }
   var entries: [(field: RedisName, value: Value)] { slots.compactMap(\.self) }
@@ -31,10 +33,12 @@ struct RedisHash {
       case (let place?, nil):
         slots[place] = nil
         places[field] = nil
+        order.remove(at: index(from: field.place))
         if slots.count > 2 * places.count + 16 { compact() }
       case (nil, let value?):
         places[field] = slots.count
         slots.append((field, value))
+        order.insert((field.place, field), at: index(from: field.place))
       case (nil, nil): break
       }
     }
@@ -45,25 +49,32 @@ struct RedisHash {
     for (place, slot) in slots.enumerated() { slot.map { places[$0.field] = place } }
   }
 
-  /// Returns about `count` entries from a cursor on, and the next cursor, 0 after the last entry.
+  /// Returns the index in `order` of the first entry at a place or behind it.
+  private func index(from place: UInt64) -> Int {
+    var (low, high) = (0, order.count)
+    while low < high {
+      let middle = (low + high) / 2
+      if order[middle].place < place { low = middle + 1 } else { high = middle }
+    }
+    return low
+  }
+
+  /// Returns at most `count` entries from a cursor on, and the next cursor, 0 after the last entry.
   ///
-  /// As in Redis, entries that stay all the time come in one of the pages. So the order is one that
-  /// no other entry changes.
+  /// As in Redis, entries that stay all the time come in one of the pages.
   func page(
     from cursor: UInt64, count: Int
   ) -> (entries: [(field: RedisName, value: Value)], next: UInt64) {
     guard places.count > count || cursor > 0 else { return (entries, 0) }
-    let rest = places.keys.map { (place: $0.place, field: $0) }.filter { $0.place >= cursor }
-      .sorted { $0.place < $1.place }
-    let last = rest.dropFirst(count - 1).first?.place
-    let page = rest.prefix { entry in last.map { entry.place <= $0 } ?? true }
+    let rest = order[index(from: cursor)...]
+    let page = rest.prefix(count)
     let found = page.compactMap { entry in self[entry.field].map { (entry.field, $0) } }
-    return (found, page.count < rest.count ? (last ?? 0) + 1 : 0)
+    return (found, page.count < rest.count ? (page.last?.place ?? 0) + 1 : 0)
   }
 }
 
 extension RedisName {
-  /// A number that is the same in each run (FNV-1a).
+  /// A number that no other field has, and that is the same in each run (FNV-1a).
   fileprivate var place: UInt64 {
     bytes.reduce(0xCBF2_9CE4_8422_2325) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 } >> 1
   }
