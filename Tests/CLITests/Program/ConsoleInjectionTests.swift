@@ -36,10 +36,10 @@ struct ConsoleInjectionTests {
     ("dropped", ["reason"]), ("server", ["action", "reason"]),
   ]
 
-  /// A line of each kind with each text in all its members, and the texts.
+  /// A line of an event with each text in all its members, and of the other kinds with each fifth.
   private static func recording() -> [(line: String, text: String)] {
     kinds.flatMap { kind, members in
-      HostileTexts.all.map { text in
+      HostileTexts.all.enumerated().filter { kind == "event" || $0.0 % 5 == 0 }.map { _, text in
         let names = ["app", "time", text] + members
         let hostile = names.map { JSONValue.Member($0, .string(text)) }
         return (JSONValue.object([.init("kind", .string(kind))] + hostile).jsonText, text)

@@ -4,15 +4,6 @@ import Testing
 
 @Suite("A browser that tests drive", .serialized, .needsBrowser, .runsProgramsFirst)
 struct DrivenBrowserTests {
-  func fault(_ body: () throws -> Void) -> String {
-    do {
-      try body()
-      return ""
-    } catch {
-      return "\(error)"
-    }
-  }
-
   // MARK: The mouse
 
   @Test func `what nobody could click on is not clicked on`() throws {
@@ -33,10 +24,11 @@ struct DrivenBrowserTests {
       ("#under", #"'#under' is covered by <div id="cover"></div>"#),
       ("#outside", "'#outside' lies outside of the window"),
     ] {
-      let told = fault { try page.click(selector) }
+      let told = #expect(throws: PageError.self) { try page.click(selector) }?.description ?? ""
       #expect(told.contains(reason), "\(told)")
     }
-    #expect(fault { try page.click("#[") }.contains("SyntaxError"))
+    let told = #expect(throws: PageError.self) { try page.click("#[") }
+    #expect(told?.description.contains("SyntaxError") == true)
     #expect(try page.evaluate("clicks") == 0)
     try page.evaluate("cover.remove()")
     try page.click("#under")

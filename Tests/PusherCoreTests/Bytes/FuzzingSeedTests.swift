@@ -34,7 +34,7 @@ import Testing
     let seeds = try Self.seeds(of: harness)
     let lines = seeds.map { $0.split(separator: 0x0A) }.filter { !$0.isEmpty }
     var random = SeededGenerator(seed: 20_261_129)
-    for _ in 0..<300 {
+    for _ in 0..<150 {
       var input = random.pick(seeds)
       switch random.below(3) {
       case 0: input += random.pick(seeds).dropFirst(2)

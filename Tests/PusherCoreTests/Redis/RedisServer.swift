@@ -115,6 +115,7 @@ final class RedisServer {
     let end = Date(timeIntervalSinceNow: 60)
     while Date() < end {
       if isWanted(try run(words)) { return }
+      usleep(10_000)
     }
     throw Failure(description: "\(words) did not come to what was wanted")
   }
