@@ -152,18 +152,21 @@ def s3(page):
     page.install(stage.folder, "upload-hour.sh")
     stage.start(page.take("--output-file hour.jsonl"))
     stage.await_subscribers(2)
-    publisher = stage.publish(EVENTS, 25)
+    hour = stage.folder / "hour.jsonl"
     told, statuses = 0, []
-    for moment, share in (("up", 0.2), ("down", 0.4), ("up", 0.6), ("down", 0.8), ("up", 1.0)):
-        wait("more events come", lambda: len(stage.heard()) >= EVENTS * share)
+    for number, moment in enumerate(("up", "down", "up", "down", "up")):
         if moment == "down":
             engine.take_down()
         elif engine.process.is_over():
             engine.bring_back()
-        if share == 1.0:
+        # The file is closed among the events of its hour, but for the last one.
+        publisher = stage.publish(EVENTS // 5, 25)
+        wait("events of this hour come", lambda: hour.exists() and hour.stat().st_size > 0)
+        if number == 4:
             stage.await_published(publisher)
         upload = stage.start(page.take("./upload-hour.sh"))
         wait("the hour is uploaded or not", upload.is_over)
+        stage.await_published(publisher)
         told += len(upload.told())
         statuses.append(upload.popen.returncode)
     count = stage.count(engine.stored())
