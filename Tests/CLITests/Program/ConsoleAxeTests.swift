@@ -2,20 +2,19 @@ import PusherCore
 import Testing
 
 @Suite(
-  "Console page: rules of WCAG", .serialized, .sharesBrowser,
-  .needsBrowser, .needs(.axe),
+  "Console page: rules of WCAG", .serialized, .sharesBrowser, .needsBrowser, .needs(.axe),
   .runsProgramsFirst)
 struct ConsoleAxeTests {
-  private static let sizes = [(390, 844), (1280, 800)]
+  /// ``ConsoleLook/faint`` checks the colours of both schemes at each size.
+  private static let looks = [(390, 844, BrowserPage.ColorScheme.dark), (1280, 800, .light)]
 
-  // ``ConsoleLook/faint`` checks the colours of the dark scheme.
   @Test func `axe-core finds no fault on any tab, in a dialog or on an empty page`() throws {
     let scene = try ConsoleScene()
     let page = scene.view.page
-    let script = try #require(Axe.script)
-    try page.evaluate("\(script);0")
-    for (width, height) in Self.sizes {
+    try page.evaluate(#require(Axe.script) + ";0")
+    for (width, height, scheme) in Self.looks {
       try page.setViewport(width: width, height: height)
+      try page.prefer(scheme)
       for view in ConsoleScene.views {
         try scene.show(view)
         #expect(try page.evaluate(Axe.violations) == [], "\(view), \(width)")
@@ -29,7 +28,10 @@ struct ConsoleAxeTests {
     }
     try page.click("#clear")
     try scene.view.wait("empty", shows: "No entries yet")
-    #expect(try page.evaluate(Axe.violations) == [], "empty, 1280")
+    for scheme in [BrowserPage.ColorScheme.light, .dark] {
+      try page.prefer(scheme)
+      #expect(try page.evaluate(Axe.violations) == [], "empty, \(scheme)")
+    }
     // A field without a name shows that the rules are applied.
     try page.evaluate("document.querySelector('main').append(document.createElement('input')); 0")
     let found = try page.evaluate(Axe.violations).elements?.compactMap(\.text) ?? []

@@ -130,8 +130,7 @@ struct DrivenBrowserTests {
     let expected =
       [
         "/image", "/frame", "/of-frame", "/of-sandbox", "/fetch", "/beacon", "/of-worker",
-        "/of-shared", "/of-window",
-        "/window",
+        "/of-shared", "/of-window", "/window",
       ].map { far + $0 } + ["/socket", "/of-worker"].map { "ws://far.example:\(other.port)\($0)" }
     try waitUntil("all requests were seen; \((try? page.log.requests) ?? [])") {
       try page.log.requests(outside: site.place).count >= expected.count

@@ -74,7 +74,7 @@ struct RedisHash {
 }
 
 extension RedisName {
-  /// A number that no other field has, and that is the same in each run (FNV-1a).
+  /// A number that is the same in each run (FNV-1a), and for each field another.
   fileprivate var place: UInt64 {
     bytes.reduce(0xCBF2_9CE4_8422_2325) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 } >> 1
   }
