@@ -1,12 +1,10 @@
 #!/bin/sh
 # Installs the requirements, builds the debug program and the tests, and runs all tests.
 #
-#   scripts/test.sh
-#   scripts/test.sh redis                          the program's tests, with every server on Redis:
-#                                                  each has a database of one redis-server
-#   scripts/test.sh thread|address [ARGUMENT...]   with a sanitizer, in a separate folder; arguments
-#                                                  of `swift test`: --filter NAME. A finding in a
-#                                                  test, or in a program started by a test, fails
+#   scripts/test.sh [--filter NAME]                all, or those whose types or functions match NAME
+#   scripts/test.sh redis                          the program's tests, all servers on Redis
+#   scripts/test.sh thread|address [ARGUMENT...]   with a sanitizer, in a separate folder; a finding
+#                                                  in a test, or in a program that it starts, fails
 #   scripts/test.sh summary LOG STATUS             the summary of a run's log: reasons for skipped
 #                                                  tests; errors; tests that never ended; the ten
 #                                                  slowest that start programs; last line
@@ -38,22 +36,23 @@ summary() {
 }
 
 kind=${1:-}
-[ $# -eq 0 ] || shift
+[ "${kind#-}" = "$kind" ] || kind=''
+[ -z "$kind" ] || shift
 case $kind in
   summary)
     summary "$@"
     exit 0
     ;;
   '' | redis | thread | address) cd "$(dirname "$0")/.." ;;
-  *) wrong "name redis, thread or address, not '$kind'" ;;
+  *) wrong "name --filter, redis, thread or address, not '$kind'" ;;
 esac
 
 scripts/install-packages.sh test
-# Tests with other libraries use this interpreter.
-PUSHER_CLI_TEST_PYTHON=$(scripts/python-peers.sh page)
+# Tests with other libraries use this interpreter; it is ready before they begin.
+scripts/python-peers.sh page >/dev/null &
+peers=$!
 # A crash must not wait for Swift's backtrace, which can hang.
-SWIFT_BACKTRACE=enable=no
-export PUSHER_CLI_TEST_PYTHON SWIFT_BACKTRACE
+export SWIFT_BACKTRACE=enable=no PUSHER_CLI_TEST_PYTHON="$PWD/.build-python/bin/python3"
 
 case $kind in
   thread | address)
@@ -62,14 +61,12 @@ case $kind in
     # last, shorter entry of /proc/self/fd.
     mkdir -p "$folder"
     echo 'interceptor_via_fun:findMaximumOpenFromProcSelfFD' >"$folder/suppressions"
-    # The sanitizer reads the quotes around a path with blanks.
-    # shellcheck disable=SC2089
-    ASAN_OPTIONS="detect_leaks=0:suppressions='$PWD/$folder/suppressions'"
-    # Some tests cannot run under a sanitizer and check this variable.
-    PUSHER_CLI_SANITIZER=$kind
-    # shellcheck disable=SC2090
-    export ASAN_OPTIONS PUSHER_CLI_SANITIZER
+    # The sanitizer reads the quotes around a path with blanks. Some tests cannot run under a
+    # sanitizer and check PUSHER_CLI_SANITIZER.
+    # shellcheck disable=SC2089,SC2090
+    export ASAN_OPTIONS="detect_leaks=0:suppressions='$PWD/$folder/suppressions'" PUSHER_CLI_SANITIZER="$kind"
     swift_build --build-tests --scratch-path "$folder" --sanitize="$kind"
+    wait "$peers"
     bounded 1800 "$swift" test --scratch-path "$folder" --sanitize="$kind" --skip-build --disable-xctest "$@" </dev/null
     exit 0
     ;;
@@ -77,6 +74,7 @@ case $kind in
     temporary=$(mktemp -d)
     start_redis "$temporary" --databases 100000
     export PUSHER_CLI_TEST_SERVE="--redis redis://127.0.0.1:$redis_port/{n}"
+    set -- --filter CLITests
     ;;
 esac
 
@@ -86,16 +84,16 @@ mkdir -p .build
 printf 'test: building; the whole log is in %s\n' "$PWD/$log"
 result=0
 debug_build --build-tests >"$log" 2>&1 || result=$?
+wait "$peers" || result=$?
 if [ "$result" -eq 0 ]; then
   # Runs the bundle itself where it is a program: its output reaches the log at once, even if it is
   # killed.
   bundle=$("$swift" build --show-bin-path)/pusher-cliPackageTests.xctest
   if [ -f "$bundle" ]; then
-    set -- "$bundle" --testing-library swift-testing
+    set -- "$bundle" --testing-library swift-testing "$@"
   else
-    set -- "$swift" test --skip-build --disable-xctest
+    set -- "$swift" test --skip-build --disable-xctest "$@"
   fi
-  [ "$kind" != redis ] || set -- "$@" --filter CLITests
   command -v timeout >/dev/null 2>&1 && set -- timeout 900 "$@"
   printf 'test: running\n'
   # In the background, so that an interrupt ends the tests too.
