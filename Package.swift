@@ -80,10 +80,12 @@ let package = Package(
     // The console of a server; the program adds it.
     .target(
       name: "PusherConsole",
-      dependencies: ["PusherCore", "PusherServer"],
-      resources: [.embedInCode("Page")],
+      dependencies: ["CConsolePage", "PusherCore", "PusherServer"],
+      exclude: ["Page"],
       swiftSettings: strict
     ),
+    // The files of the console's page.
+    .target(name: "CConsolePage"),
     // Servers of several processes that share Redis; built only with the trait.
     .target(
       name: "PusherCluster",

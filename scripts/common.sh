@@ -4,9 +4,7 @@
 #   . scripts/common.sh
 #
 # $pids: processes to end, the last one first · $temporary: folder to remove, or empty · $said:
-# files that a failure shows. All may change until the end.
-#
-# Only some scripts use a variable.
+# files that a failure shows. All may change until the end. Only some scripts use a variable.
 # shellcheck disable=SC2034
 script=${0##*/}
 script=${script%.sh}
@@ -64,21 +62,23 @@ find_program() {
 # swift_build ARGUMENT...: builds. SwiftPM orders a package's traits by their hashes. With random
 # hashes the order changes between builds, and a new order compiles everything again.
 swift_build() {
-  SWIFT_DETERMINISTIC_HASHING=1 "$swift" build "$@" </dev/null
+  SWIFT_DETERMINISTIC_HASHING=1 "$swift" build --disable-index-store "$@" </dev/null
 }
 
 # debug_build ARGUMENT...: builds without optimisation, and without what only debuggers and editors
 # read: it costs a sixth. A build that no later one continues takes a third less time by whole
 # modules; but each change would then compile a module again.
 debug_build() {
-  set -- "$@" -debug-info-format none -Xswiftc -index-ignore-system-modules -Xswiftc -index-ignore-clang-modules
+  set -- "$@" -debug-info-format none
   if [ "${CI:-}" = true ]; then
-    swift_build "$@" -Xswiftc -whole-module-optimization \
-      -Xswiftc -no-emit-module-separately-wmo -Xswiftc -num-threads -Xswiftc 2
+    swift_build "$@" -Xswiftc -whole-module-optimization -Xswiftc -no-emit-module-separately-wmo \
+      -Xswiftc -num-threads -Xswiftc 2
   else
-    # Each batch of files reads the rest of its module again, so each processor gets one batch. The
-    # seed mixes the files, because those of one folder cost alike.
-    swift_build "$@" -Xswiftc -driver-batch-size-limit -Xswiftc 1000 -Xswiftc -driver-batch-seed -Xswiftc 1
+    # Each batch reads the rest of its module again, so each processor gets one; another job makes
+    # the interface. The seed mixes the files, because those of one folder cost alike.
+    count=$(getconf _NPROCESSORS_ONLN)
+    swift_build "$@" -Xswiftc -driver-batch-count -Xswiftc "$count" -Xswiftc "-j$((count + 1))" \
+      -Xswiftc -driver-batch-seed -Xswiftc 1
   fi
 }
 

@@ -17,7 +17,7 @@ ROOMS = {
 }
 # Imports of a target, then of single rooms. Foundation stands nowhere.
 IMPORTS = {
-    "PusherPlatform": "Glibc Musl Darwin", "PusherLines": "PusherCore", "PusherServer": "PusherCore Synchronization", "PusherConsole": "PusherCore PusherServer",
+    "PusherPlatform": "Glibc Musl Darwin", "PusherLines": "PusherCore", "PusherServer": "PusherCore Synchronization", "PusherConsole": "CConsolePage PusherCore PusherServer",
     "PusherCluster": "PusherCore PusherServer", "PusherTesting": "PusherCore PusherServer", "PusherCluster/Redis": "CSystemHiredis",
     "pusher-cli": "PusherCluster PusherConsole PusherCore PusherLines PusherPlatform PusherServer Synchronization", "pusher-cli/Main.swift": "CProgram",
     "PusherCore/Bytes": "CSystemVectors PusherPlatform", "PusherCore/JSON": "CSystemVectors", "PusherCore/EventStream": "CSystemVectors",

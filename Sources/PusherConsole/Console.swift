@@ -1,3 +1,4 @@
+import CConsolePage
 package import PusherCore
 package import PusherServer
 
@@ -203,44 +204,8 @@ package struct ConsoleOptions: Sendable, Equatable, CustomReflectable {
 // The first request assembles it from the files in `Page`. The Content-Security-Policy names the
 // hash of each part, so that injected text never runs.
 extension Console {
-  private static let files: [(name: String, bytes: [UInt8])] = [
-    ("address.js", PackageResources.address_js),
-    ("calls.js", PackageResources.calls_js),
-    ("channels.js", PackageResources.channels_js),
-    ("chart.js", PackageResources.chart_js),
-    ("connect.js", PackageResources.connect_js),
-    ("connections.js", PackageResources.connections_js),
-    ("console.css", PackageResources.console_css),
-    ("console.js", PackageResources.console_js),
-    ("copy.js", PackageResources.copy_js),
-    ("detail.js", PackageResources.detail_js),
-    ("empty.js", PackageResources.empty_js),
-    ("entries.js", PackageResources.entries_js),
-    ("fault-words.js", PackageResources.fault_words_js),
-    ("faults.js", PackageResources.faults_js),
-    ("filter-bar.js", PackageResources.filter_bar_js),
-    ("filters.js", PackageResources.filters_js),
-    ("folds.js", PackageResources.folds_js),
-    ("globs.js", PackageResources.globs_js),
-    ("json-text.js", PackageResources.json_text_js),
-    ("json-view.js", PackageResources.json_view_js),
-    ("keyboard.js", PackageResources.keyboard_js),
-    ("list.js", PackageResources.list_js),
-    ("rates.js", PackageResources.rates_js),
-    ("replay.js", PackageResources.replay_js),
-    ("rows.js", PackageResources.rows_js),
-    ("send.js", PackageResources.send_js),
-    ("sent.js", PackageResources.sent_js),
-    ("signing.js", PackageResources.signing_js),
-    ("stream.js", PackageResources.stream_js),
-    ("tables.js", PackageResources.tables_js),
-    ("text.js", PackageResources.text_js),
-    ("webhooks.js", PackageResources.webhooks_js),
-  ]
-
   private static let page: HTTPAnswer = {
-    let (text, policy) = assembled(
-      String(decoding: PackageResources.console_html, as: UTF8.self), files)
+    let (text, policy) = assembled(file("console.html") ?? "")
     var answer = HTTPAnswer.text(text)
     answer.contentType = "text/html; charset=utf-8"
     answer.headers = HTTPHeaders([
@@ -260,22 +225,21 @@ extension Console {
     return compressed
   }()
 
+  private static func file(_ name: String) -> String? {
+    unsafe pusher_page_file(name).map { unsafe String(cString: $0) }
+  }
+
   /// Returns the document with the files inlined, and the policy that allows exactly these files.
   ///
   /// Source: CSP Level 3, sections "script-src" and "Trusted Types".
-  private static func assembled(
-    _ document: String, _ files: [(name: String, bytes: [UInt8])]
-  ) -> (text: String, policy: String) {
+  private static func assembled(_ document: String) -> (text: String, policy: String) {
     var text = ""
     var hashes: (style: [String], script: [String]) = ([], [])
     for line in document.pieces(separatedBy: "\n") {
-      guard let part = part(line),
-        let bytes = files.first(where: { $0.name.isSame(as: part.file) })?.bytes
-      else {
+      guard let part = part(line), let content = file(part.file) else {
         text += line + "\n"
         continue
       }
-      let content = String(decoding: bytes, as: UTF8.self)
       text += "<\(part.element)>\(content)</\(part.element)>\n"
       let hash = "'sha256-\(Base64.encode(Digest.sha256(Array(content.utf8))))'"
       if part.element == "style" { hashes.style.append(hash) } else { hashes.script.append(hash) }

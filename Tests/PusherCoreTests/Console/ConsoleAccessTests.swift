@@ -8,9 +8,7 @@ import Testing
   private let console: ConsoleHarness
   private static let token = ConsoleHarness.token
 
-  init() throws {
-    console = try ConsoleHarness()
-  }
+  init() throws { console = try ConsoleHarness() }
 
   @Test(arguments: [
     "/console", "/console/", "/console/events", "/console/channels?app=3", "/console/nothing",

@@ -7,9 +7,7 @@ import Testing
 @Suite struct `The console: questions and orders` {
   private let console: ConsoleHarness
 
-  init() throws {
-    console = try ConsoleHarness()
-  }
+  init() throws { console = try ConsoleHarness() }
 
   // MARK: Clients and channels
 

@@ -10,9 +10,7 @@ import Testing
   private static let auth =
     "278d425bdf160c739803:58df8b0c36d6982b82c3ecf6b4662e34fe8c25bba48f5369f135bf843651c3a4"
 
-  init() throws {
-    console = try ConsoleHarness()
-  }
+  init() throws { console = try ConsoleHarness() }
 
   // MARK: Signing
 

@@ -7,9 +7,7 @@ import Testing
 @Suite struct `The console: the stream of what happens` {
   private let console: ConsoleHarness
 
-  init() throws {
-    console = try ConsoleHarness()
-  }
+  init() throws { console = try ConsoleHarness() }
 
   private func names(_ entries: [JSONValue], _ member: String) -> [String] {
     entries.compactMap { $0[member]?.text }

@@ -98,8 +98,8 @@ final class CrowdRig {
   final class Node {
     let member: RedisMember
     var connections: (commands: Int64, messages: Int64)?
-    var commands: [ClusterOrder] = []
-    var subscriptions: [ClusterOrder] = []
+    var commands: ArraySlice<ClusterOrder> = []
+    var subscriptions: ArraySlice<ClusterOrder> = []
     var replies: [(order: ClusterOrder, reply: RedisReply)] = []
     var messages: [(order: ClusterOrder?, channel: [UInt8], payload: [UInt8])] = []
     var messageBytes = 0

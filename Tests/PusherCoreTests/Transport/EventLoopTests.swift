@@ -6,9 +6,7 @@ import Testing
   private let harness: LoopHarness
   private var loop: EventLoop { harness.loop }
 
-  init() throws {
-    harness = try LoopHarness()
-  }
+  init() throws { harness = try LoopHarness() }
 
   private func source(
     _ handle: FileHandle, _ events: PollEvents = [], onReady: @escaping (PollEvents) -> Void
