@@ -75,9 +75,10 @@ debug_build() {
       -Xswiftc -num-threads -Xswiftc 2
   else
     # Each batch reads the rest of its module again, so each processor gets one; another job makes
-    # the interface. The seed mixes the files, because those of one folder cost alike.
+    # the interface. The seed mixes the files, because those of one folder cost alike. Two modules
+    # at once would take the caches from each other.
     count=$(getconf _NPROCESSORS_ONLN)
-    swift_build "$@" -Xswiftc -driver-batch-count -Xswiftc "$count" -Xswiftc "-j$((count + 1))" \
+    swift_build "$@" --jobs 1 -Xswiftc -driver-batch-count -Xswiftc "$count" -Xswiftc "-j$((count + 1))" \
       -Xswiftc -driver-batch-seed -Xswiftc 1
   fi
 }
