@@ -80,9 +80,7 @@ import Testing
   }
 
   @Test(arguments: ["text", "{}", "[1]", "\"a", "a{", ""])
-  func `other data is sent without a word`(data: String) throws {
-    #expect(try texts(data).isEmpty)
-  }
+  func `other data is sent without a word`(data: String) throws { #expect(try texts(data).isEmpty) }
 
   @Test func `the body of sse is told too, unless a header names its type`() throws {
     #expect(

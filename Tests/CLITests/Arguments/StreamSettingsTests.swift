@@ -128,7 +128,5 @@ struct StreamSettingsTests {
       sse https://a/ --lines --state-file x
         => --state-file keeps the ids of events, and --lines reads none; give one
       """ as Table)
-  func `what cannot be is refused`(row: Table.Row) {
-    row.expectRefusal()
-  }
+  func `what cannot be is refused`(row: Table.Row) { row.expectRefusal() }
 }

@@ -98,9 +98,7 @@ import Testing
       webhook listn => webhook takes one word: listen or send (found 'listn')
       webhook listen a => webhook takes one word: listen or send (found 'a')
       """ as Table)
-  func `a mistake is named`(row: Table.Row) {
-    row.expectRefusal(Self.app)
-  }
+  func `a mistake is named`(row: Table.Row) { row.expectRefusal(Self.app) }
 
   @Test func `a file may hold the options of both words of webhook`() throws {
     let files = PretendFiles(contents: ["c": "[webhook]\nto = http://a\nlisten = 127.0.0.1:1\n"])

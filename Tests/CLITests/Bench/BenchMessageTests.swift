@@ -59,9 +59,7 @@ struct BenchMessageTests {
     #"{"data":"~ffffffff.1.2.3~abc"}"#, #"{"data":"~0a1b2c3d.-1.2.3~"}"#,
     #"{"data":"~0a1b2c3d.1.99999999999999999999.3~"}"#,
   ])
-  func `what is no label is foreign`(text: String) {
-    #expect(read(text) == .foreign)
-  }
+  func `what is no label is foreign`(text: String) { #expect(read(text) == .foreign) }
 
   @Test func `a label after a foreign one is found`() {
     let data = message.data(name).jsonText

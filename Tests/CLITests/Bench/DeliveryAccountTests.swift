@@ -62,9 +62,7 @@ struct DeliveryAccountTests {
     #expect(account.received(by: 0, of: accepted([Int]())) == 0)
   }
 
-  @Test func `an event counts once in a set`() {
-    #expect(accepted([3, 3, 100]).count == 2)
-  }
+  @Test func `an event counts once in a set`() { #expect(accepted([3, 3, 100]).count == 2) }
 }
 
 @Suite("The rows a second")

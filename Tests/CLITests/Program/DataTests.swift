@@ -12,9 +12,7 @@ struct DataTests {
     init(_ wire: String?, _ printed: String) { (self.wire, self.printed) = (wire, printed) }
 
     /// Data whose string holds `text`.
-    init(text: String, _ printed: String) {
-      self.init(JSONWriter.text(.string(text)), printed)
-    }
+    init(text: String, _ printed: String) { self.init(JSONWriter.text(.string(text)), printed) }
 
     var message: String {
       let data = wire.map { #","data":"# + $0 } ?? ""

@@ -1,5 +1,6 @@
 import Foundation
 import PusherCore
+import TestSupport
 import Testing
 
 /// A peer repeats requests without reading the answers.
@@ -98,9 +99,7 @@ private final class KeyFlood: SocketStreamDelegate {
     stream = .adopt(loop: loop, descriptor: pair[0], peer: nil, tls: server, delegate: self)
   }
 
-  deinit {
-    close(descriptor)
-  }
+  deinit { close(descriptor) }
 
   /// Floods until the stream fails or accepts everything; returns the failure.
   func run() -> TransportError? {

@@ -8,9 +8,7 @@ import Testing
 struct ServeRedisRefusalTests {
   private let redis: RedisProgram
 
-  init() throws {
-    redis = try RedisProgram()
-  }
+  init() throws { redis = try RedisProgram() }
 
   private func server() throws -> (LocalServer, Monitored) {
     let server = try LocalServer(options: ["--redis", redis.url, "--metrics", "127.0.0.1:0"])

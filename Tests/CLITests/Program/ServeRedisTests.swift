@@ -8,9 +8,7 @@ import Testing
 struct ServeRedisTests {
   private let redis: RedisProgram
 
-  init() throws {
-    redis = try RedisProgram()
-  }
+  init() throws { redis = try RedisProgram() }
 
   private func server(_ options: String...) throws -> LocalServer {
     try LocalServer(options: ["--redis", redis.url] + options)

@@ -1,5 +1,6 @@
 import Foundation
 import PusherCore
+import TestSupport
 import Testing
 
 enum Ending: Equatable, CustomStringConvertible {

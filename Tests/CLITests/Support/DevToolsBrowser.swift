@@ -1,5 +1,6 @@
 import Foundation
 import PusherCore
+import TestSupport
 
 /// A headless Chromium that a test drives through the DevTools protocol; it ends with the last
 /// page.

@@ -66,9 +66,3 @@ typealias Late = Unexpected
 
 /// The other side or the test ended the connection; not a failure by itself.
 struct PeerLeft: Error {}
-
-struct SystemFailure: Error, CustomStringConvertible {
-  let description: String
-
-  init(_ call: String, _ code: Int32) { description = "\(call) failed with error \(code)" }
-}

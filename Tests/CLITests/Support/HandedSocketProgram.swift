@@ -1,5 +1,6 @@
 import Foundation
 import PusherCore
+import TestSupport
 
 extension PusherCLI {
   /// Starts `serve` with handed sockets as systemd does: descriptors from 3 on, and variables with

@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 
 /// The reading end of a pipe, and its output so far.
 final class PipeReader {

@@ -1,5 +1,6 @@
 import Foundation
 import PusherCore
+import TestSupport
 
 /// A connection to a port of 127.0.0.1 that requests one page.
 final class PlainRequest {
@@ -89,9 +90,7 @@ final class RawClient {
     descriptor = try Loopback.dial(port)
   }
 
-  deinit {
-    close(descriptor)
-  }
+  deinit { close(descriptor) }
 
   /// Sends `bytes` repeatedly without reading, until the limit or until the other side accepts none
   /// for two seconds; returns the number of bytes sent.

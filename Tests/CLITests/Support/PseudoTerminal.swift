@@ -1,5 +1,6 @@
 import Foundation
 import PusherCore
+import TestSupport
 
 /// A terminal whose other side the test holds.
 final class PseudoTerminal {

@@ -1,5 +1,6 @@
 import Foundation
 import PusherCore
+import TestSupport
 
 /// A pipe for a program's standard output, which the test reads at will.
 ///
@@ -22,7 +23,9 @@ class UnreadPipe {
 
   /// Waits until the pipe takes nothing more, so that the program holds the rest.
   func awaitFull() throws {
-    try waitUntil("the pipe is full") { Spawn.isFull(writing) }
+    try waitUntil("the pipe is full") {
+      !Socket.wait(for: POLLOUT, on: writing, milliseconds: 0)
+    }
   }
 
   func awaitBytes(_ count: Int32) throws {

@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// Type-checks samples against the library as it was built for the tests.
@@ -31,10 +32,7 @@ private enum SampleCompiler {
       + ["Epoll", "OpenSSL", "Vectors", "Zlib", "Sodium"].map {
         root.appending(path: "Sources/CSystem\($0)")
       }
-    let compiler = Process()
-    compiler.executableURL = URL(filePath: "/usr/bin/env")
-    compiler.currentDirectoryURL = folder
-    compiler.arguments =
+    let words =
       [
         "swiftc", "-typecheck", "-wmo", "-parse-as-library", "-swift-version", "6", "-module-name",
         "Samples",
@@ -42,12 +40,8 @@ private enum SampleCompiler {
         "-module-cache-path", built.appending(path: "ModuleCache").path,
       ]
       + places.flatMap { ["-I", $0.path] } + names
-    let errors = Pipe()
-    compiler.standardError = errors
-    compiler.standardOutput = FileHandle.nullDevice
-    try compiler.run()
-    let text = String(decoding: errors.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
-    compiler.waitUntilExit()
+    let text = try Spawn.output(
+      of: "cd \(Spawn.quoted([folder.path])) && \(Spawn.quoted(words)) 2>&1 >/dev/null")
     let lines = text.split(separator: "\n").filter {
       $0.contains(": error: ") || $0.contains(": warning: ")
     }

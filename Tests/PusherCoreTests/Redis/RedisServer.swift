@@ -2,6 +2,7 @@ import Foundation
 import PusherCluster
 import PusherCore
 import PusherServer
+import TestSupport
 
 /// A redis-server or Sentinel for this test only, on a port of 127.0.0.1; it ends with the
 /// object.
@@ -21,7 +22,7 @@ final class RedisServer {
   private let folder: URL
   private let lines: [String]
   private let isSentinel: Bool
-  private var process: Process?
+  private var process: pid_t?
 
   var endpoint: Route { Route(host: "127.0.0.1", port: port) }
   var place: String { "127.0.0.1:\(port)" }
@@ -62,36 +63,25 @@ final class RedisServer {
     text += lines.map { $0.replacingOccurrences(of: "PORT", with: "\(port)") }
     let file = folder.appending(path: "redis.conf")
     try (text.joined(separator: "\n") + "\n").write(to: file, atomically: true, encoding: .utf8)
-    let process = Self.process(["redis-server", file.path] + (isSentinel ? ["--sentinel"] : []))
     let log = folder.appending(path: "log")
-    _ = FileManager.default.createFile(atPath: log.path, contents: nil)
-    process.standardOutput = try FileHandle(forWritingTo: log)
-    try process.run()
+    let words = ["redis-server", file.path] + (isSentinel ? ["--sentinel"] : [])
+    let process = try Spawn.shell("exec \(Spawn.quoted(words))", output: .file(log.path))
     self.process = process
-    while process.isRunning {
+    while Spawn.isRunning(process) {
       // A server that requires a password answers too.
       let answer = try cli("PING")
       if answer.hasPrefix("PONG") || answer.hasPrefix("NOAUTH") { return true }
     }
-    process.waitUntilExit()
+    self.process = nil
     let said = try String(contentsOf: log, encoding: .utf8)
     if said.contains("Address already in use") { return false }
     throw Failure(description: "redis-server ended: \(said)")
   }
 
-  private static func process(_ words: [String]) -> Process {
-    let process = Process()
-    process.executableURL = URL(filePath: "/usr/bin/env")
-    process.arguments = words
-    process.standardInput = FileHandle.nullDevice
-    process.standardError = FileHandle.nullDevice
-    return process
-  }
-
   func stop() {
     guard let process else { return }
-    if process.isRunning { kill(process.processIdentifier, SIGKILL) }
-    process.waitUntilExit()
+    kill(process, SIGKILL)
+    while Spawn.isRunning(process, waits: true) {}
     self.process = nil
   }
 
@@ -99,15 +89,8 @@ final class RedisServer {
 
   private func run(_ words: [String]) throws -> String {
     let isSecure = lines.contains { $0.hasPrefix("tls-port") }
-    let process = Self.process(
-      ["redis-cli", "-h", "127.0.0.1", "-p", "\(port)"]
-        + (isSecure ? ["--tls", "--insecure"] : []) + words)
-    let output = Pipe()
-    process.standardOutput = output
-    try process.run()
-    let data = output.fileHandleForReading.readDataToEndOfFile()
-    process.waitUntilExit()
-    return String(decoding: data, as: UTF8.self)
+    let options = ["-h", "127.0.0.1", "-p", "\(port)"] + (isSecure ? ["--tls", "--insecure"] : [])
+    return try Spawn.output(of: Spawn.quoted(["redis-cli"] + options + words))
   }
 
   /// Repeats a command until redis-cli prints the wanted text.

@@ -1,5 +1,6 @@
 import Foundation
 import PusherCore
+import TestSupport
 
 /// Certificates that the `openssl` program makes once for a test run, in a folder that is removed
 /// afterwards.
@@ -59,12 +60,6 @@ struct TestCertificates: Sendable {
   }
 
   private func openssl(_ arguments: [String]) {
-    let process = Process()
-    process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-    process.arguments = ["openssl"] + arguments
-    process.standardError = FileHandle.nullDevice
-    process.standardOutput = FileHandle.nullDevice
-    try? process.run()
-    process.waitUntilExit()
+    _ = try? Spawn.output(of: Spawn.quoted(["openssl"] + arguments))
   }
 }

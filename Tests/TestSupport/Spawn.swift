@@ -1,10 +1,10 @@
 import Foundation
 
-struct SpawnRequest {
-  enum Descriptor {
+package struct SpawnRequest {
+  package enum Descriptor {
     case nothing
     case closed
-    /// A pipe to the test; only ``ChildProgram`` makes it.
+    /// A pipe to the test; only `ChildProgram` makes it.
     case pipe
     case file(String)
     case inherited(Int32)
@@ -13,19 +13,37 @@ struct SpawnRequest {
   var executable: String
   var arguments: [String]
   var environment: [String: String]
-  var input = Descriptor.nothing
-  var output = Descriptor.nothing
-  var errors = Descriptor.nothing
+  package var input: Descriptor
+  package var output: Descriptor
+  package var errors: Descriptor
   /// Descriptors for the child's 3, 4 and so on.
-  var handed: [Int32] = []
+  package var handed: [Int32]
   /// A terminal for all three descriptors; the child leads its own session.
-  var terminal: String?
+  package var terminal: String?
   /// True to start the child with all signals blocked.
-  var blocksSignals = false
+  package var blocksSignals = false
+
+  package init(
+    executable: String, arguments: [String], environment: [String: String],
+    input: Descriptor = .nothing, output: Descriptor = .nothing, errors: Descriptor = .nothing,
+    handed: [Int32] = []
+  ) {
+    (self.executable, self.arguments, self.environment) = (executable, arguments, environment)
+    (self.input, self.output, self.errors, self.handed) = (input, output, errors, handed)
+  }
+}
+
+package struct SystemFailure: Error, CustomStringConvertible {
+  package let description: String
+
+  package init(_ call: String, _ code: Int32) { description = "\(call) failed with error \(code)" }
 }
 
 /// `posix_spawn` with all settings of a shell.
-enum Spawn {
+///
+/// Foundation's `Process` is not used: with some thousand open descriptors it reads beyond its list
+/// of them, which can end the tests.
+package enum Spawn {
   private typealias CloseFrom =
     @convention(c) (UnsafeMutablePointer<posix_spawn_file_actions_t>, CInt) -> CInt
 
@@ -35,7 +53,7 @@ enum Spawn {
 
   /// Starts the child as leader of a process group, with no signal blocked unless it is asked for,
   /// and none ignored; returns its ID.
-  static func start(_ request: SpawnRequest) throws -> pid_t {
+  package static func start(_ request: SpawnRequest) throws -> pid_t {
     var actions = posix_spawn_file_actions_t()
     posix_spawn_file_actions_init(&actions)
     defer { posix_spawn_file_actions_destroy(&actions) }
@@ -111,22 +129,51 @@ enum Spawn {
   }
 
   /// Stops a child, and returns once none of its threads runs.
-  static func stop(_ id: pid_t) {
+  package static func stop(_ id: pid_t) {
     kill(id, SIGSTOP)
     var status: Int32 = 0
     // A signal to the tests would end the wait.
     while waitpid(id, &status, WUNTRACED) < 0, errno == EINTR {}
   }
 
-  static func pipe() throws -> (reading: Int32, writing: Int32) {
+  package static func pipe() throws -> (reading: Int32, writing: Int32) {
     var ends: [Int32] = [-1, -1]
     guard Foundation.pipe(&ends) == 0 else { throw SystemFailure("pipe", errno) }
     for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
     return (ends[0], ends[1])
   }
 
-  /// True if a pipe takes nothing more; `end` is its writing end.
-  static func isFull(_ end: Int32) -> Bool {
-    !Socket.wait(for: POLLOUT, on: end, milliseconds: 0)
+  // MARK: Commands of the shell
+
+  /// Starts a command without input; standard error is silent unless the command redirects it.
+  package static func shell(
+    _ command: String, output: SpawnRequest.Descriptor = .nothing
+  ) throws -> pid_t {
+    try start(
+      SpawnRequest(
+        executable: "/bin/sh", arguments: ["-c", command],
+        environment: ProcessInfo.processInfo.environment, output: output))
+  }
+
+  /// Runs a command to its end, and returns what it printed.
+  @discardableResult package static func output(of command: String) throws -> String {
+    let ends = try pipe()
+    let id = try shell(command, output: .inherited(ends.writing))
+    close(ends.writing)
+    let reader = FileHandle(fileDescriptor: ends.reading, closeOnDealloc: true)
+    let output = reader.readDataToEndOfFile()
+    while isRunning(id, waits: true) {}
+    return String(decoding: output, as: UTF8.self)
+  }
+
+  /// Reports whether a child runs; collects it if it has ended.
+  package static func isRunning(_ id: pid_t, waits: Bool = false) -> Bool {
+    let ended = waitpid(id, nil, waits ? 0 : WNOHANG)
+    return ended == 0 || ended < 0 && errno == EINTR
+  }
+
+  /// Words for the shell, each in single quotes.
+  package static func quoted(_ words: [String]) -> String {
+    words.map { "'\($0.replacingOccurrences(of: "'", with: #"'\''"#))'" }.joined(separator: " ")
   }
 }
