@@ -66,8 +66,8 @@ swift_build() {
 }
 
 # debug_build ARGUMENT...: builds without optimisation, and without what only debuggers read: it
-# costs a tenth. A build that no later one continues takes a third less time by whole
-# modules; but each change would then compile a module again.
+# costs a tenth. A build that no later one continues takes a third less time by whole modules; but
+# each change would then compile a module again.
 debug_build() {
   set -- "$@" -debug-info-format none
   if [ "${CI:-}" = true ]; then
@@ -75,8 +75,8 @@ debug_build() {
       -Xswiftc -num-threads -Xswiftc 2
   else
     # Each batch reads the rest of its module again, so each processor gets one; another job makes
-    # the interface. The seed mixes the files, because those of one folder cost alike. Two modules
-    # at once would take the caches from each other.
+    # the interface. The seed mixes the files, because those of one folder cost alike. One module at
+    # a time, because each compiler takes up to 0.8 GB.
     count=$(getconf _NPROCESSORS_ONLN)
     swift_build "$@" --jobs 1 -Xswiftc -driver-batch-count -Xswiftc "$count" -Xswiftc "-j$((count + 1))" \
       -Xswiftc -driver-batch-seed -Xswiftc 1

@@ -143,37 +143,35 @@ package enum Spawn {
     return (ends[0], ends[1])
   }
 
-  // MARK: Commands of the shell
+  // MARK: Programs of the search path
 
-  /// Starts a command without input; standard error is silent unless the command redirects it.
-  package static func shell(
-    _ command: String, output: SpawnRequest.Descriptor = .nothing
+  /// Starts a program without input.
+  package static func program(
+    _ words: [String], output: SpawnRequest.Descriptor = .nothing,
+    errors: SpawnRequest.Descriptor = .nothing
   ) throws -> pid_t {
     try start(
       SpawnRequest(
-        executable: "/bin/sh", arguments: ["-c", command],
-        environment: ProcessInfo.processInfo.environment, output: output))
+        executable: "/usr/bin/env", arguments: words,
+        environment: ProcessInfo.processInfo.environment, output: output, errors: errors))
   }
 
-  /// Runs a command to its end, and returns what it printed.
-  @discardableResult package static func output(of command: String) throws -> String {
+  /// Runs a program to its end, and returns what it printed on one of its outputs.
+  package static func text(of words: [String], fromErrors: Bool = false) throws -> String {
     let ends = try pipe()
-    let id = try shell(command, output: .inherited(ends.writing))
+    let pipe = SpawnRequest.Descriptor.inherited(ends.writing)
+    let id = try program(
+      words, output: fromErrors ? .nothing : pipe, errors: fromErrors ? pipe : .nothing)
     close(ends.writing)
     let reader = FileHandle(fileDescriptor: ends.reading, closeOnDealloc: true)
-    let output = reader.readDataToEndOfFile()
-    while isRunning(id, waits: true) {}
-    return String(decoding: output, as: UTF8.self)
+    let text = String(decoding: reader.readDataToEndOfFile(), as: UTF8.self)
+    collect(id)
+    return text
   }
 
-  /// Reports whether a child runs; collects it if it has ended.
-  package static func isRunning(_ id: pid_t, waits: Bool = false) -> Bool {
-    let ended = waitpid(id, nil, waits ? 0 : WNOHANG)
-    return ended == 0 || ended < 0 && errno == EINTR
-  }
+  /// Waits until a child has ended.
+  package static func collect(_ id: pid_t) { while waitpid(id, nil, 0) < 0, errno == EINTR {} }
 
-  /// Words for the shell, each in single quotes.
-  package static func quoted(_ words: [String]) -> String {
-    words.map { "'\($0.replacingOccurrences(of: "'", with: #"'\''"#))'" }.joined(separator: " ")
-  }
+  /// Reports whether a child still runs; collects it if it has ended.
+  package static func isRunning(_ id: pid_t) -> Bool { waitpid(id, nil, WNOHANG) == 0 }
 }

@@ -71,8 +71,7 @@ final class ChildProgram {
     guard ending == nil else { return }
     kill(-id, SIGKILL)
     kill(id, SIGKILL)
-    var status: Int32 = 0
-    waitpid(id, &status, 0)
+    Spawn.collect(id)
   }
 
   func endWithChildren() {

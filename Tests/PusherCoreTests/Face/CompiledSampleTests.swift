@@ -34,14 +34,14 @@ private enum SampleCompiler {
       }
     let words =
       [
+        "-C", folder.path,
         "swiftc", "-typecheck", "-wmo", "-parse-as-library", "-swift-version", "6", "-module-name",
         "Samples",
         // The compiler's own place for it is in the home directory, which may be read-only.
         "-module-cache-path", built.appending(path: "ModuleCache").path,
       ]
       + places.flatMap { ["-I", $0.path] } + names
-    let text = try Spawn.output(
-      of: "cd \(Spawn.quoted([folder.path])) && \(Spawn.quoted(words)) 2>&1 >/dev/null")
+    let text = try Spawn.text(of: words, fromErrors: true)
     let lines = text.split(separator: "\n").filter {
       $0.contains(": error: ") || $0.contains(": warning: ")
     }

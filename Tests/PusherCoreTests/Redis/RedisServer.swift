@@ -65,7 +65,7 @@ final class RedisServer {
     try (text.joined(separator: "\n") + "\n").write(to: file, atomically: true, encoding: .utf8)
     let log = folder.appending(path: "log")
     let words = ["redis-server", file.path] + (isSentinel ? ["--sentinel"] : [])
-    let process = try Spawn.shell("exec \(Spawn.quoted(words))", output: .file(log.path))
+    let process = try Spawn.program(words, output: .file(log.path))
     self.process = process
     while Spawn.isRunning(process) {
       // A server that requires a password answers too.
@@ -81,7 +81,7 @@ final class RedisServer {
   func stop() {
     guard let process else { return }
     kill(process, SIGKILL)
-    while Spawn.isRunning(process, waits: true) {}
+    Spawn.collect(process)
     self.process = nil
   }
 
@@ -90,7 +90,7 @@ final class RedisServer {
   private func run(_ words: [String]) throws -> String {
     let isSecure = lines.contains { $0.hasPrefix("tls-port") }
     let options = ["-h", "127.0.0.1", "-p", "\(port)"] + (isSecure ? ["--tls", "--insecure"] : [])
-    return try Spawn.output(of: Spawn.quoted(["redis-cli"] + options + words))
+    return try Spawn.text(of: ["redis-cli"] + options + words)
   }
 
   /// Repeats a command until redis-cli prints the wanted text.

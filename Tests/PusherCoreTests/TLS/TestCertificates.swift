@@ -60,6 +60,6 @@ struct TestCertificates: Sendable {
   }
 
   private func openssl(_ arguments: [String]) {
-    _ = try? Spawn.output(of: Spawn.quoted(["openssl"] + arguments))
+    _ = try? Spawn.text(of: ["openssl"] + arguments)
   }
 }
