@@ -120,11 +120,11 @@ integrations() {
   say "building and testing; the whole log is in $PWD/$log"
   result=0
   debug_build "$@" --build-tests >"$log" 2>&1 || result=$?
-  if [ "$result" -eq 0 ]; then
-    bounded 300 "$swift" test "$@" --skip-build --disable-xctest >>"$log" 2>&1 </dev/null || result=$?
+  if [ "$result" -ne 0 ]; then
+    summary "$log" "$result"
+    exit "$result"
   fi
-  scripts/test.sh summary "$log" "$result"
-  exit "$result"
+  run_tests 300 "$log" Integrations "$folder"
 }
 
 recipes() {

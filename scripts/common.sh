@@ -93,9 +93,54 @@ bounded() {
   if command -v timeout >/dev/null 2>&1; then timeout "$@"; else shift && "$@"; fi
 }
 
+# summary LOG STATUS: prints why tests were skipped; what failed and what never ended; the ten tests
+# that took longest with programs; the last line.
+summary() {
+  # Several cases and tests give the same reason.
+  sed -n 's/^➜ .* skipped: "\(.*\)"$/\1/p' "$1" | sort | uniq -c | sort -rn | head -n 20 | cut -c 1-200 |
+    sed 's/^ *\([0-9]*\) /test: \1 skipped: /'
+  if [ "$2" -ne 0 ]; then
+    printf 'test: status %s; what failed:\n' "$2"
+    grep -a -A 8 'recorded an issue\|[Ff]atal error\|Crash\|\(^\| \)error: ' "$1" | grep -a -v -e '^✔' -e '^◇' | cut -c 1-1000 | tail -n 120 || true
+    awk '
+      /^◇ Test / && !/^◇ Test (case|run) / { sub(/^◇ Test /, ""); sub(/ started\.$/, ""); open[$0] = 1 }
+      /^(✔|✘) Test / { sub(/^(✔|✘) Test /, ""); sub(/( with [0-9]+ test cases?)? (passed|failed) after .*$/, ""); delete open[$0] }
+      END { for (name in open) print "test: began and did not end: " name }
+    ' "$1"
+  fi
+  sed -n 's/^test: took \([0-9.]*\) seconds: /\1 /p' "$1" | sort -rn | head -n 10 |
+    awk '{ printf "test: slow: %4.1f s:", $1; $1 = ""; print }'
+  tail -n 1 "$1"
+}
+
+# run_tests SECONDS LOG PACKAGE FOLDER [ARGUMENT...]: runs the tests of PACKAGE, built in FOLDER,
+# and prints their summary. Ends the script if one fails, or if none ran: the runner then gives 0.
+run_tests() {
+  seconds=$1 log=$2 package=$3 folder=$4
+  shift 4
+  # Runs the bundle itself where it is a program: its output reaches the log at once, even if it is
+  # killed.
+  bundle=$(echo "$PWD/$folder"/debug/*PackageTests.xctest)
+  if [ -f "$bundle" ]; then
+    set -- "$bundle" --testing-library swift-testing "$@"
+  else
+    set -- "$swift" test --package-path "$package" --scratch-path "$folder" --skip-build --disable-xctest "$@"
+  fi
+  ! command -v timeout >/dev/null 2>&1 || set -- timeout "$seconds" "$@"
+  result=0
+  # In the background, so that an interrupt ends the tests too.
+  "$@" >>"$log" 2>&1 </dev/null &
+  pids="$! $pids"
+  wait "$!" || result=$?
+  summary "$log" "$result"
+  [ "$result" -eq 0 ] || exit "$result"
+  tail -n 1 "$log" | grep -q 'Test run with [1-9][0-9]* test.* passed' || fail "no test ran: $*"
+}
+
 # suite SECONDS NAME: runs one suite of the built tests.
 suite() {
-  bounded "$1" "$swift" test --skip-build --disable-xctest --filter "$2" </dev/null
+  : >.build/test.log
+  run_tests "$1" .build/test.log . .build --filter "$2"
 }
 
 # await COMMAND...: waits until COMMAND succeeds, for at most 20 seconds. It fails earlier if one of

@@ -21,11 +21,10 @@ build() {
 
 case ${1:-} in
   figures)
-    temporary=$(mktemp -d)
     export PUSHER_CLI_CONSOLE_FIGURES=1 PUSHER_CLI_CONSOLE_MINUTES="$minutes"
-    said=$temporary/log
-    { build && suite "$limit" ConsoleFigures; } >"$said" 2>&1 || fail 'the run failed'
-    grep '^console: ' "$said" || fail 'there are no figures'
+    build >&2
+    suite "$limit" ConsoleFigures >&2
+    grep '^console: ' .build/test.log || fail 'there are no figures'
     ;;
   pictures)
     export PUSHER_CLI_SCREENSHOTS="${PUSHER_CLI_SCREENSHOTS:-$PWD/.build/screenshots}"

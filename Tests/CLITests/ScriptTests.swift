@@ -57,11 +57,32 @@ import Testing
     #expect(result.ending == .exited(0), "\(result.outputText)")
   }
 
+  @Test(arguments: [
+    ("✔ Test run with 1 test in 0 suites passed after 0.1 seconds.", 0, 0, ""),
+    ("✔ Test run with 0 tests in 0 suites passed after 0.1 seconds.", 0, 1, "no test ran"),
+    ("", 0, 1, "no test ran"), ("✘ Test run with 2 tests in 1 suite failed", 7, 7, ""),
+  ])
+  func `a run passes if tests ran`(last: String, ends: Int32, status: Int32, says: String) throws {
+    let line = #"""
+      mkdir -p "$1/debug" && cd "$1" && bundle=debug/aPackageTests.xctest
+      printf '#!/bin/sh\necho "%s"\nexit %s\n' "$2" "$3" >"$bundle" && chmod +x "$bundle"
+      run_tests 60 log . .
+      """#
+    let result = try common(line, TemporaryFolder.shared.file("built"), last, String(ends))
+    #expect(result.ending == .exited(status) && result.outputText.hasSuffix(last + "\n"))
+    #expect(says.isEmpty ? result.errorText.isEmpty : result.errorText.contains(says))
+  }
+
   private func summary(of log: [String], status: Int) throws -> [String] {
     let file = try TemporaryFolder.shared.file("log", holding: log.joined(separator: "\n") + "\n")
-    let script = Documentation.folder + "/scripts/test.sh"
-    let result = try PusherCLI.tool([script, "summary", file, String(status)])
+    let result = try common(#"summary "$1" "$2""#, file, String(status))
     #expect(result.ending == .exited(0))
     return result.outputText.split(separator: "\n").map(String.init)
+  }
+
+  /// Runs a line with the functions of the scripts.
+  private func common(_ line: String, _ arguments: String...) throws -> ProgramResult {
+    let common = Documentation.folder + "/scripts/common.sh"
+    return try PusherCLI.tool(["sh", "-euc", ". '\(common)'\n" + line, "test"] + arguments)
   }
 }
