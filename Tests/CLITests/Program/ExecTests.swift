@@ -173,7 +173,7 @@ struct ExecFailureTests {
     let name = [SIGTERM: "TERM", SIGINT: "INT", SIGHUP: "HUP"][signal] ?? ""
     let program = try PusherCLI.subscribe(
       to: server, "news", "--exec",
-      "trap 'echo got \(name); exit' \(name); echo begun; while :; do sleep 0.02; done")
+      "trap 'echo got \(name); exit' \(name); echo begun; while :; do sleep 0.05; done")
     #expect(try program.line() == "begun")
     // All three events have arrived.
     try program.awaitEvents(3)
@@ -184,9 +184,9 @@ struct ExecFailureTests {
   }
 
   @Test(arguments: [
-    "trap '' TERM; echo $$; while :; do sleep 0.02; done",
+    "trap '' TERM; echo $$; while :; do sleep 0.05; done",
     // A part of a pipeline that outlives the shell
-    "(trap '' TERM; sh -c 'echo $PPID'; while :; do sleep 0.02; done) | cat",
+    "(trap '' TERM; sh -c 'echo $PPID'; while :; do sleep 0.05; done) | cat",
   ])
   func `a command that ignores the signal is killed`(command: String) throws {
     let server = try Hooked.counting(1)

@@ -6,14 +6,19 @@ import Testing
 /// period.
 let patience = Duration.seconds(60)
 
-/// Waits until the condition holds, polling every few milliseconds.
+/// Waits until the condition holds.
+///
+/// The pauses between two looks grow with a look's cost: some looks start a program.
 func waitUntil(
   _ what: @autoclosure () -> String, within limit: Duration = patience, _ isSo: () throws -> Bool
 ) throws {
   let deadline = SystemClock.now().advanced(by: limit)
-  while try !isSo() {
-    guard SystemClock.now() < deadline else { throw Late("in \(limit) it never was so: \(what())") }
-    usleep(2000)
+  while true {
+    let start = SystemClock.now()
+    if try isSo() { return }
+    let now = SystemClock.now()
+    guard now < deadline else { throw Late("in \(limit) it never was so: \(what())") }
+    usleep(UInt32(min(100_000, max(2000, start.duration(to: now).inSeconds * 3_000_000))))
   }
 }
 

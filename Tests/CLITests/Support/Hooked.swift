@@ -33,7 +33,7 @@ enum Hooked {
     try "".write(toFile: file, atomically: true, encoding: .utf8)
   }
 
-  static func awaiting(_ file: String) -> String { "until [ -e \(file) ]; do sleep 0.01; done" }
+  static func awaiting(_ file: String) -> String { "until [ -e \(file) ]; do sleep 0.05; done" }
 
   static func isGone(_ id: pid_t) -> Bool { kill(id, 0) != 0 && errno == ESRCH }
 }

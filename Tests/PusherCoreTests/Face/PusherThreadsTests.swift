@@ -92,9 +92,7 @@ import Testing
     pusher.connection.reconnectAttemptsMax = nil
     pusher.subscribe("end").bind(eventName: "end") { last.add($0.data) }
     pusher.connect()
-    while pusher.channel(named: "end")?.isSubscribed != true {
-      try await Task.sleep(for: .milliseconds(5))
-    }
+    try await condition("end is joined") { pusher.channel(named: "end")?.isSubscribed == true }
     try await service.trigger("end", "end", "yes")
     #expect(try await last.wait() == ["yes"])
     withExtendedLifetime(delegate) {}
@@ -143,10 +141,10 @@ import Testing
   }
 }
 
-func condition(_ what: String, _ isSo: () -> Bool) async throws {
+func condition(_ what: @autoclosure () -> String, _ isSo: () -> Bool) async throws {
   let limit = ContinuousClock.now + .seconds(30)
   while !isSo() {
-    guard ContinuousClock.now < limit else { throw LocalService.Failure.late(what) }
+    guard ContinuousClock.now < limit else { throw LocalService.Failure.late(what()) }
     try await Task.sleep(for: .milliseconds(2))
   }
 }

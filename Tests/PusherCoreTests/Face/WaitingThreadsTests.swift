@@ -69,12 +69,8 @@
     private static func check(_ what: String, _ body: () async throws -> Void) async throws {
       let limit = threadCount() + ProcessInfo.processInfo.activeProcessorCount + 2
       for _ in 0..<100 { try await body() }
-      let patience = ContinuousClock.now.advanced(by: .seconds(30))
-      while threadCount() > limit {
-        guard ContinuousClock.now < patience else {
-          throw LocalService.Failure.late("\(what): \(threadCount()) threads, at most \(limit)")
-        }
-        await Task.yield()
+      try await condition("\(what): \(threadCount()) threads, at most \(limit)") {
+        threadCount() <= limit
       }
     }
 

@@ -194,11 +194,7 @@ import Testing
         #expect(OwnThread.count(named: name) == 1)
         if isStopped { await server.stop() }
       }
-      for _ in 0..<3000 {
-        guard OwnThread.count(named: name) > 0 else { break }
-        try await Task.sleep(for: .milliseconds(10))
-      }
-      #expect(OwnThread.count(named: name) == 0)
+      try await condition("its thread has ended") { OwnThread.count(named: name) == 0 }
     }
   }
 
