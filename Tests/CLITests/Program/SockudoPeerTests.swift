@@ -5,7 +5,7 @@ import Testing
 /// Protocol V2 with sockudo's own client and server library.
 @Suite(
   "With sockudo's libraries", .serialized,
-  .enabled(if: PythonPeer.isWanted, Comment(rawValue: PythonPeer.reason)), .runsPrograms)
+  .enabled(if: PythonPeer.isWanted, Comment(rawValue: PythonPeer.reason)), .runsProgramsFirst)
 struct SockudoPeerTests {
   private static let channel = "private-orders"
 

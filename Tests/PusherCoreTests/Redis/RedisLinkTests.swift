@@ -4,7 +4,7 @@ import PusherServer
 import TestSupport
 import Testing
 
-@Suite(.runsPrograms, .timeLimit(.minutes(10)), .enabled(if: RedisServer.isInstalled))
+@Suite(.runsProgramsFirst, .timeLimit(.minutes(10)), .enabled(if: RedisServer.isInstalled))
 struct `Redis: the link, with a real server` {
   @Test func `ten thousand commands at once are answered in their order`() throws {
     let test = try LinkHarness.up()
