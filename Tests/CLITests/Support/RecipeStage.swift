@@ -60,19 +60,24 @@ final class RecipeStage {
   init(port: String, streamPort: String = "1", leads: Lead = .always) throws {
     folder = TemporaryFolder.shared.file("stage")
     variables = [
-      "PATH": "\(folder)/bin:\(PusherCLI.environment["PATH"] ?? "")", "STAGE": folder,
-      "PROGRAM": PusherCLI.path, "STAGE_PORT": port, "STREAM_PORT": streamPort,
+      "PATH": "\(folder)/bin:\(try Self.tools.get()):\(PusherCLI.environment["PATH"] ?? "")",
+      "STAGE": folder, "PROGRAM": PusherCLI.path, "STAGE_PORT": port, "STREAM_PORT": streamPort,
       "ROOT": Documentation.folder, "STAGE_LEADS": leads.rawValue,
     ]
     try FileManager.default.createDirectory(
       atPath: folder + "/bin", withIntermediateDirectories: true)
-    try write("bin/pusher-cli", Self.program)
-    try write(
-      "bin/make",
-      "#!/bin/sh\nexec env -i PATH=/usr/local/bin:/usr/bin:/bin make -C \"$ROOT\" -n \"$@\"\n")
+  }
+
+  /// Folder of the programs that all stages have.
+  private static let tools = Result {
+    let folder = TemporaryFolder.shared.file("tools")
     // README installs packages; here they are only named.
-    for tool in ["apt", "pipx"] { try write("bin/\(tool)", "#!/bin/sh\necho \"$0 $*\"\n") }
-    try write("bin/sudo", "#!/bin/sh\nexec \"$@\"\n")
+    let names = "echo \"$0 $*\""
+    let make = "exec env -i PATH=/usr/local/bin:/usr/bin:/bin make -C \"$ROOT\" -n \"$@\""
+    let tools = ["apt": names, "pipx": names, "make": make, "sudo": "exec \"$@\""]
+    for (name, text) in tools { try write("\(folder)/\(name)", "#!/bin/sh\n\(text)\n") }
+    try write("\(folder)/pusher-cli", program)
+    return folder
   }
 
   deinit {
@@ -82,14 +87,22 @@ final class RecipeStage {
   }
 
   /// Puts a file into the folder, or into a folder of it; scripts can be run.
-  func write(_ name: String, _ text: String) throws {
-    // Another process writes it: a copy of our descriptor in somebody's new child would keep a
-    // script from running.
-    let mode = text.hasPrefix("#!") ? "755" : "600"
-    let writing = "mkdir -p \"${1%/*}\" && printf %s \"$2\" >\"$1\" && chmod \(mode) \"$1\""
+  func write(_ name: String, _ text: String) throws { try Self.write("\(folder)/\(name)", text) }
+
+  private static func write(_ path: String, _ text: String) throws {
+    // Another process writes scripts: a copy of our descriptor in somebody's new child would keep
+    // one from running.
+    guard text.hasPrefix("#!") else {
+      try FileManager.default.createDirectory(
+        at: URL(filePath: path).deletingLastPathComponent(), withIntermediateDirectories: true)
+      let mode = [FileAttributeKey.posixPermissions: 0o600]
+      try #require(
+        FileManager.default.createFile(atPath: path, contents: Data(text.utf8), attributes: mode))
+      return
+    }
+    let writing = "mkdir -p \"${1%/*}\" && printf %s \"$2\" >\"$1\" && chmod 755 \"$1\""
     let result = try ChildProgram(
-      "/bin/sh", ["-c", writing, "sh", "\(folder)/\(name)", text],
-      environment: PusherCLI.environment
+      "/bin/sh", ["-c", writing, "sh", path, text], environment: PusherCLI.environment
     ).result()
     guard result.ending == .exited(0) else { throw Unexpected(result.errorText) }
   }
