@@ -165,13 +165,4 @@ import Testing
     #expect(count == 4)
     #expect(try Self.blocks().count == count + 3)
   }
-
-  @Test(.needs(.program("shellcheck")))
-  func `shellcheck has nothing to say about them`() throws {
-    for text in try Self.blocks() {
-      let result = try PusherCLI.tool(
-        ["shellcheck", "-s", "sh", "-"], input: Array((text + "\n").utf8))
-      #expect(result.ending == .exited(0), "\(result.outputText)")
-    }
-  }
 }
