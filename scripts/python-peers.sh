@@ -15,7 +15,8 @@ install() {
   shift
   if cmp -s "$wanted" "$home/$name.txt"; then return; fi
   echo "python-peers: installing $(grep -c '==' "$wanted") packages into $home" >&2
-  "$home/bin/python3" -m pip install -qq --no-input --disable-pip-version-check "$@" -r "$wanted" >&2
+  # Python compiles what is imported, which is little.
+  "$home/bin/python3" -m pip install -qq --no-compile --no-input --disable-pip-version-check "$@" -r "$wanted" >&2
   cp "$wanted" "$home/$name.txt"
 }
 
