@@ -93,8 +93,8 @@ bounded() {
   if command -v timeout >/dev/null 2>&1; then timeout "$@"; else shift && "$@"; fi
 }
 
-# summary LOG STATUS: prints why tests were skipped; what failed and what never ended; the ten tests
-# that took longest with programs; the last line.
+# summary LOG STATUS: prints the reasons for skipped tests, what failed, what never ended, the ten
+# slowest tests that start programs, and the last line.
 summary() {
   # Several cases and tests give the same reason.
   sed -n 's/^➜ .* skipped: "\(.*\)"$/\1/p' "$1" | sort | uniq -c | sort -rn | head -n 20 | cut -c 1-200 |
@@ -114,7 +114,7 @@ summary() {
 }
 
 # run_tests SECONDS LOG PACKAGE FOLDER [ARGUMENT...]: runs the tests of PACKAGE, built in FOLDER,
-# and prints their summary. Ends the script if one fails, or if none ran: the runner then gives 0.
+# and prints a summary. Ends the script if a test fails or none ran; for none, swift test gives 0.
 run_tests() {
   seconds=$1 log=$2 package=$3 folder=$4
   shift 4
@@ -128,7 +128,7 @@ run_tests() {
   fi
   ! command -v timeout >/dev/null 2>&1 || set -- timeout "$seconds" "$@"
   result=0
-  # In the background, so that an interrupt ends the tests too.
+  # The shell acts on an interrupt at once only while it waits for a program in the background.
   "$@" >>"$log" 2>&1 </dev/null &
   pids="$! $pids"
   wait "$!" || result=$?

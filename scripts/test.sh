@@ -6,8 +6,8 @@
 #   scripts/test.sh thread|address [ARGUMENT...]   with a sanitizer, in a separate folder; a finding
 #                                                  in a test, or in a program that it starts, fails
 #
-# Prints few lines after success, and the errors after a failure; test.log in the build's folder is
-# the whole log. The last line, with counts, is the test runner's, and so is the status.
+# Prints few lines after success, and the errors after a failure. The build's folder has the whole
+# log, test.log. The last line, with counts, is the test runner's, and so is the status.
 set -eu
 
 # shellcheck source=scripts/common.sh

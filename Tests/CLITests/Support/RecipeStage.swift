@@ -90,8 +90,6 @@ final class RecipeStage {
   func write(_ name: String, _ text: String) throws { try Self.write("\(folder)/\(name)", text) }
 
   private static func write(_ path: String, _ text: String) throws {
-    // Another process writes scripts: a copy of our descriptor in somebody's new child would keep
-    // one from running.
     guard text.hasPrefix("#!") else {
       try FileManager.default.createDirectory(
         at: URL(filePath: path).deletingLastPathComponent(), withIntermediateDirectories: true)
@@ -100,6 +98,8 @@ final class RecipeStage {
         FileManager.default.createFile(atPath: path, contents: Data(text.utf8), attributes: mode))
       return
     }
+    // Another process writes scripts: a copy of our descriptor in somebody's new child would keep
+    // one from running.
     let writing = "mkdir -p \"${1%/*}\" && printf %s \"$2\" >\"$1\" && chmod 755 \"$1\""
     let result = try ChildProgram(
       "/bin/sh", ["-c", writing, "sh", path, text], environment: PusherCLI.environment
