@@ -25,7 +25,7 @@ struct DocumentedTable {
 
 /// Tests/features.md, docs/peers.md, docs/moving.md and Tests/conventions.md must name existing
 /// tests.
-@Suite struct `Tables that name the tests behind them` {
+struct `Tables that name the tests behind them` {
   private static let tests = Result {
     let folder = DocumentedTable.root.appending(path: "Tests")
     let files = FileManager.default.enumerator(at: folder, includingPropertiesForKeys: nil)

@@ -4,7 +4,7 @@ import Testing
 @testable import PusherCore
 
 /// The documented times of attempts match the state machine.
-@Suite struct `Tables of the times of attempts` {
+struct `Tables of the times of attempts` {
   private struct Constant: RandomNumberGenerator {
     let number: UInt64
     mutating func next() -> UInt64 { number }

@@ -2,7 +2,7 @@ import Testing
 
 @testable import pusher_cli
 
-@Suite struct `Settings of the commands that ask and sign` {
+struct `Settings of the commands that ask and sign` {
   @Test(
     arguments: """
       channels --local a b => channels takes one argument (found 'b' too)

@@ -2,7 +2,7 @@ import Testing
 
 @testable import pusher_cli
 
-@Suite struct `Reading the command line` {
+struct `Reading the command line` {
   @Test(arguments: [
     "subscribe --count 5 room", "subscribe --count=5 room", "subscribe -n 5 room",
     "subscribe -n5 room", "subscribe -n=5 room", "--count 5 subscribe room",
@@ -145,7 +145,7 @@ import Testing
   }
 }
 
-@Suite struct `Choosing what to do` {
+struct `Choosing what to do` {
   @Test(arguments: [
     "subscribe --help", "--help subscribe", "subscribe -h", "subscribe --nonsense --help",
     "subscribe --key --help", "subscribe -qh", "-zh subscribe -h", "subscribe --version -h",

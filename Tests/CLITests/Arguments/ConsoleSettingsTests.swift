@@ -4,7 +4,7 @@ import Testing
 
 @testable import pusher_cli
 
-@Suite struct `Settings of the console` {
+struct `Settings of the console` {
   @Test func `the console is for this machine unless it is asked for`() throws {
     func reach(_ arguments: String) throws -> Reach? {
       try serve(arguments).console.options(isUsual: true, token: "t")?.reach

@@ -3,7 +3,7 @@ import Testing
 
 @testable import pusher_cli
 
-@Suite struct `Messages on standard error` {
+struct `Messages on standard error` {
   private func said(
     _ threshold: Diagnostics.Level, isJournal: Bool = false, _ body: (Diagnostics) -> Void
   ) -> [String] {

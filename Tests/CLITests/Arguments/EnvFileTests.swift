@@ -200,7 +200,7 @@ import Testing
 }
 
 /// `.env` files as frameworks write them.
-@Suite struct `Files of variables` {
+struct `Files of variables` {
   private static func read(_ text: String) throws -> DotEnv {
     try DotEnv(parsing: text) { $0 == "OUTER" ? "from outside" : nil }
   }

@@ -2,7 +2,7 @@ import Testing
 
 @testable import pusher_cli
 
-@Suite struct `Credentials from the environment` {
+struct `Credentials from the environment` {
   private static let pusher = [
     "PUSHER_APP_KEY": "pk", "PUSHER_APP_SECRET": "ps", "PUSHER_APP_ID": "1",
     "PUSHER_APP_CLUSTER": "eu",
@@ -258,7 +258,7 @@ import Testing
   }
 }
 
-@Suite struct `Colour` {
+struct `Colour` {
   @Test(
     arguments: [
       ("", [:], ColorChoice.auto),

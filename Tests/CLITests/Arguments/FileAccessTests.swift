@@ -3,7 +3,7 @@ import Testing
 
 @testable import pusher_cli
 
-@Suite struct `Reading files` {
+struct `Reading files` {
   @Test func `a file is read whole, up to the limit`() throws {
     let url = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
     let bytes = (0..<40_000).map { UInt8(truncatingIfNeeded: $0) }

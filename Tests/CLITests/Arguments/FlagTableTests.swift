@@ -3,7 +3,7 @@ import Testing
 
 @testable import pusher_cli
 
-@Suite struct `The flag table` {
+struct `The flag table` {
   private let names = Set(Flag.all.map(\.name))
 
   @Test func `every name has one row a command`() {
@@ -86,7 +86,7 @@ import Testing
 
 /// The program refuses flags that contradict each other, and flags that need another one; a table
 /// lists them.
-@Suite struct `Flags that do not go together` {
+struct `Flags that do not go together` {
   /// A command, a flag, and the other flag.
   struct Pair: CustomTestStringConvertible, Sendable {
     let command: Command

@@ -2,7 +2,7 @@ import Testing
 
 @testable import pusher_cli
 
-@Suite struct `Times and sizes` {
+struct `Times and sizes` {
   @Test(arguments: [
     ("500ms", Duration.milliseconds(500)), ("30s", .seconds(30)), ("5m", .seconds(300)),
     ("2h", .seconds(7200)), ("1h30m", .seconds(5400)), ("90", .seconds(90)),

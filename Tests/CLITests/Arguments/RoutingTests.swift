@@ -3,7 +3,7 @@ import Testing
 
 @testable import pusher_cli
 
-@Suite struct `Proxies and addresses` {
+struct `Proxies and addresses` {
   private func routing(_ line: String = "", _ environment: [String: String] = [:]) throws -> Routing
   {
     try subscribe("--key k a \(line)", environment).connection.routing

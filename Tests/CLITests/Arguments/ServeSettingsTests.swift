@@ -4,7 +4,7 @@ import Testing
 
 @testable import pusher_cli
 
-@Suite struct `Settings of serve` {
+struct `Settings of serve` {
   @Test func `defaults are local and told`() throws {
     let settings = try serve()
     #expect(settings.listen.place(settings.listen.port) == "127.0.0.1:6001")

@@ -4,7 +4,7 @@ import Testing
 
 @testable import pusher_cli
 
-@Suite struct `Settings of subscribe` {
+struct `Settings of subscribe` {
   @Test func `defaults`() throws {
     let settings = try subscribe("--key K my-channel")
     #expect(settings.connection.summary == "K https://ws-mt1.pusher.com:443")
@@ -269,7 +269,7 @@ import Testing
   }
 }
 
-@Suite struct `Settings of trigger` {
+struct `Settings of trigger` {
   @Test func `data is an argument, an option, a file or standard input`() throws {
     let files = PretendFiles(contents: ["f": "{\"a\":1}\n", "-": "from input\n"])
     let base = "--local -c a -e x "

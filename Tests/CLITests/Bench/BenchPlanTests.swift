@@ -74,7 +74,7 @@ struct BenchPlanTests {
   }
 }
 
-@Suite struct BenchSearchTests {
+struct BenchSearchTests {
   @Test(arguments: [
     (730, [100, 200, 400, 800, 600, 700, 750]), (30, [100, 50, 25, 37, 31, 28, 29]),
     (1, [100, 50, 25, 12, 6, 3]), (0, [100, 50, 25, 12, 6, 3]),
@@ -103,7 +103,7 @@ struct BenchPlanTests {
   }
 }
 
-@Suite struct LocalPortsTests {
+struct LocalPortsTests {
   private let usual = LocalPorts("32768\t60999\n")
 
   @Test func `half of the ports are found quickly, and all can be used`() {

@@ -6,7 +6,7 @@ import Testing
 @testable import pusher_cli
 
 /// Shape of a line, and the six rules for `data`.
-@Suite struct EventLineTests {
+struct EventLineTests {
   private func line(
     _ text: String, named name: String? = nil, receivedAt: String? = nil,
     _ change: (inout EventLineStyle) -> Void = { _ in }

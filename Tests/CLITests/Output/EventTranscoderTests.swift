@@ -6,7 +6,7 @@ import Testing
 @testable import pusher_cli
 
 /// Messages designed to mislead the fast way.
-@Suite struct EventTranscoderTests {
+struct EventTranscoderTests {
   private let rig = LineRig()
 
   private func message(_ body: String, event: String = "e", channel: String = "c") -> String {
@@ -264,7 +264,7 @@ import Testing
 }
 
 /// The fast way may decline, but it writes exactly the same as the general way.
-@Suite struct GeneratedMessageTests {
+struct GeneratedMessageTests {
   @Test(arguments: [UInt64(11), 12, 13, 14])
   func `generated messages give one line on both ways, and common shapes are fast`(seed: UInt64) {
     var random = SeededGenerator(seed: seed)

@@ -5,7 +5,7 @@ import Testing
 
 @testable import pusher_cli
 
-@Suite struct `The queue to standard output` {
+struct `The queue to standard output` {
   private let start = Instant(nanoseconds: 1_000_000_000)
 
   @Test func `a stall that lasts is told once and then leaves the loop in peace`() throws {
@@ -40,7 +40,7 @@ import Testing
   }
 }
 
-@Suite struct `What the written bytes say about ids` {
+struct `What the written bytes say about ids` {
   private func note(_ ids: PrintedIDs, _ id: String, at place: Int) {
     let buffer = ByteBuffer()
     buffer.append(id)
@@ -84,7 +84,7 @@ import Testing
   }
 }
 
-@Suite struct `A reader of standard error that stops` {
+struct `A reader of standard error that stops` {
   @Test func `holds nothing up, and is told what it missed`() throws {
     let (reading, writing) = try Spawn.pipe()
     defer { close(writing) }

@@ -5,7 +5,7 @@ import Testing
 @testable import PusherLines
 @testable import pusher_cli
 
-@Suite struct `The page of -o pretty` {
+struct `The page of -o pretty` {
   /// The lines of one event after another.
   private static func lines(
     _ events: [PrettyEvent], width: Int = 80, palette: EventLinePalette? = nil,
@@ -324,7 +324,7 @@ import Testing
 }
 
 /// `-o pretty` over several events: effects of an earlier event on later ones.
-@Suite struct `Events of -o pretty, one after the other` {
+struct `Events of -o pretty, one after the other` {
   private final class Surroundings {
     var width = 80
     var time = WallTime(millisecondsSince1970: 1_800_000_000_000)

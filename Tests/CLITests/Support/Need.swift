@@ -69,7 +69,7 @@ extension Trait where Self == ConditionTrait {
   }
 }
 
-@Suite struct `What tests need of the machine` {
+struct `What tests need of the machine` {
   @Test func `what is missing leaves a test out, and fails it in CI`() throws {
     let missing = Need(reason: "no such thing") { false }
     #expect(try !missing.isMet(inCI: false))

@@ -3,7 +3,7 @@ import PusherCore
 import TestSupport
 import Testing
 
-@Suite struct Base64Tests {
+struct Base64Tests {
   @Test(arguments: [
     ("", ""), ("f", "Zg=="), ("fo", "Zm8="), ("foo", "Zm9v"), ("foob", "Zm9vYg=="),
     ("fooba", "Zm9vYmE="), ("foobar", "Zm9vYmFy"),
@@ -57,7 +57,7 @@ import Testing
 }
 
 /// RFC 4648 section 8, in lower case.
-@Suite struct HexTests {
+struct HexTests {
   @Test func `each byte becomes two lower-case digits`() {
     #expect(Hex.encode([]) == "" && Hex.encode([0x00, 0x0F, 0x10, 0xAB, 0xFF]) == "000f10abff")
   }

@@ -2,7 +2,7 @@ import PusherCore
 import TestSupport
 import Testing
 
-@Suite struct ByteBufferTests {
+struct ByteBufferTests {
   @Test func `a random sequence of operations agrees with an array`() {
     var random = SeededGenerator(seed: 2)
     for _ in 0..<20 {

@@ -3,7 +3,7 @@ import Testing
 
 @testable import PusherCore
 
-@Suite struct ByteViewTests {
+struct ByteViewTests {
   @Test func `a smaller view holds the bytes of its range, and bytes that are no text show`() {
     withView(Array("hello".utf8)) { view in
       #expect(view[1..<4].text == "ell" && view[1..<4][1] == UInt8(ascii: "l"))
@@ -74,7 +74,7 @@ import Testing
 }
 
 /// HTML Living Standard section 9.2.5: a line ends with CR, LF or both.
-@Suite struct LineEndTests {
+struct LineEndTests {
   private func end(_ bytes: [UInt8], from start: Int = 0) -> Int {
     let buffer = ByteBuffer()
     // Bytes behind the view must be ignored.

@@ -2,7 +2,7 @@ import PusherCore
 import TestSupport
 import Testing
 
-@Suite struct `A queue, first in, first out` {
+struct `A queue, first in, first out` {
   @Test func `elements leave in the order in which they came, and one can be put before all`() {
     var queue = Fifo<Int>()
     for number in 1...3 { queue.append(number) }

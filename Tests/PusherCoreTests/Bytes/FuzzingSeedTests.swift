@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// `scripts/fuzz.sh` goes on from these inputs, of which some were findings.
-@Suite struct FuzzingSeedTests {
+struct FuzzingSeedTests {
   private static func seeds(of harness: Harness) throws -> [[UInt8]] {
     let folder = URL(filePath: #filePath).appending(path: "../../../Fuzzing/Seeds")
       .standardized.appending(path: harness.rawValue)

@@ -2,7 +2,7 @@ import PusherCore
 import TestSupport
 import Testing
 
-@Suite struct GlobTests {
+struct GlobTests {
   @Test(
     arguments: [
       ("", [""], ["a"]), ("order", ["order"], ["orders", "Order", "", "orde"]),

@@ -3,7 +3,7 @@ import Testing
 
 /// Names are compared as bytes, as all servers do; `String` treats names as equal by Unicode
 /// equivalence.
-@Suite struct `Names by their bytes` {
+struct `Names by their bytes` {
   /// é as one character and as e with an accent; the ohm sign and omega; the kelvin sign and K; two
   /// semicolons.
   static let twins: [(String, String)] = [

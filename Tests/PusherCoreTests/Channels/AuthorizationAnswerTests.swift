@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// The page "Authorizing users", section "Response".
-@Suite struct AuthorizationAnswerTests {
+struct AuthorizationAnswerTests {
   private func parse(_ text: String) throws -> Authorization {
     try Authorization(Array(text.utf8), forChannel: true)
   }

@@ -1,7 +1,7 @@
 import PusherCore
 import Testing
 
-@Suite struct ChannelNameTests {
+struct ChannelNameTests {
   @Test(arguments: [
     ("my-channel", ChannelKind.public), ("private", .public), ("privateX", .public), ("", .public),
     ("private-", .private), ("private-orders", .private), ("private-encrypted", .private),
@@ -46,7 +46,7 @@ import Testing
   }
 }
 
-@Suite struct ClientCommandTests {
+struct ClientCommandTests {
   private static let command = ClientCommand(service: .pusher)
 
   private static func subscribe(_ channel: String, _ auth: PusherAuth?) -> String {

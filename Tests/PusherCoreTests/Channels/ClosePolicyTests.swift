@@ -3,7 +3,7 @@ import Testing
 @testable import PusherCore
 
 /// The protocol page, section "Connection closure".
-@Suite struct ClosePolicyTests {
+struct ClosePolicyTests {
   private func decide(_ loss: ConnectionLoss, lastError: Int? = nil) -> ReconnectDecision {
     loss.decision(lastError: lastError)
   }
@@ -71,7 +71,7 @@ import Testing
   }
 }
 
-@Suite struct ConnectionLossTests {
+struct ConnectionLossTests {
   @Test(arguments: [
     (
       ConnectionLoss.closed(code: nil, reason: ""),

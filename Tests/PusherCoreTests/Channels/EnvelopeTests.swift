@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// The protocol page, section "Message format".
-@Suite struct EnvelopeTests {
+struct EnvelopeTests {
   private func read(_ text: String, _ body: (Envelope) -> Void = { _ in }) throws {
     try withView(Array(text.utf8)) { body(try Envelope($0)) }
   }

@@ -4,7 +4,7 @@ import Testing
 @testable import PusherCore
 
 /// A `pusher:error` with code 4301 is a rate limit only if its words say so.
-@Suite struct ErrorSubjectTests {
+struct ErrorSubjectTests {
   private static let off = "The app does not have client messaging enabled."
 
   @Test(

@@ -2,7 +2,7 @@ import PusherCore
 import TestSupport
 import Testing
 
-@Suite struct EventFilterTests {
+struct EventFilterTests {
   @Test(
     arguments: [
       (EventFilter(), true, ["anything"], []),

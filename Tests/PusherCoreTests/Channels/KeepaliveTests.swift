@@ -3,7 +3,7 @@ import Testing
 @testable import PusherCore
 
 /// The protocol page, section "Ping and pong messages"; seconds of a made-up clock.
-@Suite struct KeepaliveTests {
+struct KeepaliveTests {
   private func at(_ seconds: Int) -> Instant {
     Instant(nanoseconds: Int64(seconds) * 1_000_000_000)
   }

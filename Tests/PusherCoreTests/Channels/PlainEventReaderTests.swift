@@ -2,7 +2,7 @@ import PusherCore
 import TestSupport
 import Testing
 
-@Suite struct `The fast reader of events` {
+struct `The fast reader of events` {
   private static let reader = PlainEventReader(protocolPrefix: PusherService.pusher.commonPrefix)
 
   private static func parts(_ bytes: [UInt8]) -> [String]? {

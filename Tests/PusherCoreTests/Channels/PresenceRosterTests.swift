@@ -3,7 +3,7 @@ import Testing
 
 @testable import PusherCore
 
-@Suite struct PresenceRosterTests {
+struct PresenceRosterTests {
   private func roster(
     _ json: String, limits: PresenceLimits = PresenceLimits()
   ) throws -> PresenceRoster {

@@ -4,7 +4,7 @@ import Testing
 @testable import PusherCore
 
 /// Every message of the protocol in every shape that Pusher, Reverb, soketi and sockudo send.
-@Suite struct ServerMessageTests {
+struct ServerMessageTests {
   private func read(_ text: String) throws -> ServerMessage {
     try withView(Array(text.utf8)) { ServerMessage(try Envelope($0), service: .pusher) }
   }

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Dialling, greeting, heartbeats and closing.
-@Suite struct SessionConnectionTests {
+struct SessionConnectionTests {
   @Test func `nothing happens before the first connect, and a second one does nothing`() {
     var harness = SessionHarness(channels: ["c"])
     #expect(harness.drain() == [])

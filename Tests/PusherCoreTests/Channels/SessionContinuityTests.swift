@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Protocol V2 of sockudo: sections "Connection recovery" and "Rewind" of its documentation.
-@Suite struct SessionContinuityTests {
+struct SessionContinuityTests {
   @Test func `after a loss one resume asks for the events after the positions of all channels`() {
     var client = StreamClient(["orders", "news"])
     client.open("orders", 41)

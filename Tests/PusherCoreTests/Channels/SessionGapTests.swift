@@ -2,7 +2,7 @@ import PusherCore
 import Testing
 
 /// Everything that the server sent and the session did not deliver lies within a reported gap.
-@Suite struct SessionGapTests {
+struct SessionGapTests {
   /// Loses the connection and joins again; returns the start of the reported gap.
   private func gapStart(_ harness: inout SessionHarness) -> Instant? {
     harness.renew()

@@ -2,7 +2,7 @@ import Testing
 
 @testable import PusherCore
 
-@Suite struct SessionMoveTests {
+struct SessionMoveTests {
   private let loss = ConnectionLoss.dropped("elsewhere")
 
   private func move(

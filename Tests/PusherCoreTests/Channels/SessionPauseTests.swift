@@ -1,7 +1,7 @@
 import PusherCore
 import Testing
 
-@Suite struct SessionPauseTests {
+struct SessionPauseTests {
   @Test func `pings go out, and the connection is kept however long it takes`() {
     var harness = SessionHarness.connected(channels: ["c"])
     harness.pause(true)
@@ -60,7 +60,7 @@ import Testing
 }
 
 /// The machine sleeps or the program is stopped: the clock jumps, and all timers are late.
-@Suite struct SessionSleepTests {
+struct SessionSleepTests {
   /// Lets the session check the clock once after a jump.
   private func jump(_ time: Duration, _ harness: inout SessionHarness) -> [SessionOutput] {
     harness.now = harness.now.advanced(by: time)

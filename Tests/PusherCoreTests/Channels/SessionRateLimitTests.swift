@@ -7,7 +7,7 @@ import Testing
 /// which names no channel.
 ///
 /// Sources: `Server::ensureWithinRateLimit` of Laravel Reverb, Pusher's error codes.
-@Suite struct SessionRateLimitTests {
+struct SessionRateLimitTests {
   private static let words = "Rate limit exceeded"
   private static let names = (1...20).map { "ch\($0)" }
 
@@ -307,7 +307,7 @@ import Testing
 }
 
 /// Sessions subscribe to many channels of a server with Reverb's limit, on a simulated clock.
-@Suite struct RateLimitSimulationTests {
+struct RateLimitSimulationTests {
   /// Maximum number of messages in a window that starts with its first message.
   private struct Limiter {
     let most: Int

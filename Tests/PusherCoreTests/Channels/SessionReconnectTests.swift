@@ -3,7 +3,7 @@ import Testing
 @testable import PusherCore
 
 /// The protocol page, section "Connection closure", over the life of a session.
-@Suite struct SessionReconnectTests {
+struct SessionReconnectTests {
   private func options(
     _ mode: ReconnectPolicy.Mode = .automatic, maximumAttempts: Int? = nil
   ) -> SessionOptions {
@@ -238,7 +238,7 @@ import Testing
 }
 
 /// RFC 9110 section 10.2.3, across the attempts of a session.
-@Suite struct SessionRetryAfterTests {
+struct SessionRetryAfterTests {
   private func wait(_ asked: Duration?, ceiling: Duration = .seconds(120)) throws -> Duration {
     let policy = ReconnectPolicy(mode: .always, backoff: Backoff(ceiling: ceiling))
     var harness = SessionHarness(SessionOptions(reconnect: policy), channels: ["c"])

@@ -1,7 +1,7 @@
 import PusherCore
 import Testing
 
-@Suite struct SessionSubscriptionTests {
+struct SessionSubscriptionTests {
   private let auth = PusherAuth(auth: "K:S")
 
   private func asking(
@@ -265,7 +265,7 @@ import Testing
   }
 }
 
-@Suite struct SessionPresenceTests {
+struct SessionPresenceTests {
   private let auth = PusherAuth(auth: "K:S", channelData: "{}")
 
   private func member(_ id: String, _ info: JSONValue = .null) -> PusherPresenceChannelMember {

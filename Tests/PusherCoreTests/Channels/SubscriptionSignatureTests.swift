@@ -2,7 +2,7 @@ import PusherCore
 import Testing
 
 /// The page "Generating the authentication string", with the key and secret of its examples.
-@Suite struct SubscriptionSignatureTests {
+struct SubscriptionSignatureTests {
   private let signature = SubscriptionSignature(
     key: "278d425bdf160c739803", secret: "7ad3773142a6692b25b8")
 

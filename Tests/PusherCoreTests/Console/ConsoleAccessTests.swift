@@ -4,7 +4,7 @@ import PusherServer
 import Testing
 
 /// docs/console.md, "Who may use it", and docs/security.md.
-@Suite struct `The console: who may use it` {
+struct `The console: who may use it` {
   private let console: ConsoleHarness
   private static let token = ConsoleHarness.token
 

@@ -4,7 +4,7 @@ import PusherServer
 import Testing
 
 /// docs/console.md, "Calls".
-@Suite struct `The console: questions and orders` {
+struct `The console: questions and orders` {
   private let console: ConsoleHarness
 
   init() throws { console = try ConsoleHarness() }

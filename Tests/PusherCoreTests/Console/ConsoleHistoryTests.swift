@@ -4,7 +4,7 @@ import PusherServer
 import Testing
 
 /// docs/console.md, "What the page remembers" and "The stream".
-@Suite struct `The console: readers that come later or come back` {
+struct `The console: readers that come later or come back` {
   /// A console, and a client whose calls each make an event and a request.
   private final class Scene {
     let console: ConsoleHarness
@@ -141,7 +141,7 @@ import Testing
 }
 
 /// docs/console.md, "What the page remembers".
-@Suite struct `The console: the entries that are kept` {
+struct `The console: the entries that are kept` {
   private func size(_ text: String) -> Int { text.utf8.count + EntryHistory.overhead }
 
   @Test func `the last entries are kept, the oldest first`() {

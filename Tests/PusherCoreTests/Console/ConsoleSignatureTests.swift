@@ -5,7 +5,7 @@ import Testing
 
 /// docs/console.md, "Signatures"; the vectors are those of Pusher's page "Authentication
 /// signatures".
-@Suite struct `The console: signatures, made and looked at` {
+struct `The console: signatures, made and looked at` {
   private let console: ConsoleHarness
   private static let auth =
     "278d425bdf160c739803:58df8b0c36d6982b82c3ecf6b4662e34fe8c25bba48f5369f135bf843651c3a4"

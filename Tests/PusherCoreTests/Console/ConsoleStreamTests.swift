@@ -4,7 +4,7 @@ import PusherServer
 import Testing
 
 /// docs/console.md, "The stream".
-@Suite struct `The console: the stream of what happens` {
+struct `The console: the stream of what happens` {
   private let console: ConsoleHarness
 
   init() throws { console = try ConsoleHarness() }

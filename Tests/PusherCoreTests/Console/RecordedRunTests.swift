@@ -5,7 +5,7 @@ import PusherServer
 import Testing
 
 /// docs/console.md, "Recordings".
-@Suite struct `The console: a past run` {
+struct `The console: a past run` {
   /// A file that goes with its test.
   private final class File {
     let url = FileManager.default.temporaryDirectory

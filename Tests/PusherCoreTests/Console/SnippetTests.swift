@@ -5,7 +5,7 @@ import PusherServer
 import Testing
 
 /// The lines that connect an app; `Tests/CLITests/Program/SnippetRunTests.swift` runs them.
-@Suite struct `Snippets that connect an app` {
+struct `Snippets that connect an app` {
   private static func target(
     key: String = "local", id: String = "1", secret: String = "local",
     at url: String = "http://127.0.0.1:6001", signsChannels: Bool = true

@@ -1,7 +1,7 @@
 import PusherCore
 import Testing
 
-@Suite struct DigestTests {
+struct DigestTests {
   private let abc = Array("abc".utf8)
 
   private static func hmac(_ message: String, _ key: [UInt8]) -> [UInt8] {

@@ -16,7 +16,7 @@ private func files(_ folder: String, _ ending: String) throws -> [String] {
 /// The Swift blocks of the README and the articles are part of `Examples/` or `Integrations/`.
 ///
 /// `make examples` and `scripts/check.sh integrations` build and run them.
-@Suite struct `The samples of the pages` {
+struct `The samples of the pages` {
   /// The blocks of this page come from PusherSwift's README; other tests compile and run them.
   private static let elsewhere = "/ForPusherSwiftUsers.md"
 
@@ -78,7 +78,7 @@ private func files(_ folder: String, _ ending: String) throws -> [String] {
 }
 
 /// Every public type is listed in the topics of its module's page.
-@Suite struct `The topics of the documentation` {
+struct `The topics of the documentation` {
   /// Old names, kept only to point to the new ones.
   private static let former: Set = ["Service", "Authenticator"]
 

@@ -51,7 +51,7 @@ private enum SampleCompiler {
   }
 }
 
-@Suite struct `What the compiler says of handlers and delegates` {
+struct `What the compiler says of handlers and delegates` {
   @Test func `a delegate that nobody else holds is a warning`() throws {
     let found = try SampleCompiler.diagnostics(of: [
       "final class D: PusherDelegate {}\nfunc a(_ p: Pusher) { p.delegate = D() }",
@@ -93,7 +93,7 @@ private enum SampleCompiler {
 }
 
 /// The page for users of PusherSwift says what compiles unchanged and what does not.
-@Suite struct `The page for users of PusherSwift` {
+struct `The page for users of PusherSwift` {
   private static let page: String = {
     let place = SampleCompiler.root.appending(
       path: "Sources/PusherCore/PusherCore.docc/ForPusherSwiftUsers.md")

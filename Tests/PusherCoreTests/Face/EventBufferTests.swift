@@ -3,7 +3,7 @@ import Testing
 
 @testable import PusherCore
 
-@Suite struct `The buffer of a sequence` {
+struct `The buffer of a sequence` {
   private func gap(_ from: Int64, _ to: Int64) -> PusherGap {
     PusherGap(from: WallTime(millisecondsSince1970: from), to: WallTime(millisecondsSince1970: to))
   }

@@ -3,7 +3,7 @@ import Testing
 
 @testable import PusherCore
 
-@Suite struct EventDispatcherTests {
+struct EventDispatcherTests {
   private let connection = PusherConnection(key: "key", options: PusherClientOptions())
   private let dispatcher: EventDispatcher
   private let seen = Locked<[String]>([])

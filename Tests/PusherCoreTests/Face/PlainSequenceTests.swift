@@ -99,7 +99,7 @@ import Testing
 }
 
 /// When dropped events are reported.
-@Suite struct `The pace of reports of dropped events` {
+struct `The pace of reports of dropped events` {
   private func at(_ milliseconds: Int64) -> Instant {
     Instant(nanoseconds: milliseconds * 1_000_000)
   }

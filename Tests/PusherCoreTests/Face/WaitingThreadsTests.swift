@@ -7,7 +7,7 @@
   ///
   /// The test counts threads in a separate process because other tests have threads too. Nothing
   /// here ends without cancellation: the server never answers.
-  @Suite struct `Waits that are cancelled` {
+  struct `Waits that are cancelled` {
     @Test func `connected, subscribed and every sequence`() async {
       await #expect(processExitsWith: .success) {
         let server = try RawServer { $0.waitForEnd() }

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Items are sent until a receiver accepts them.
-@Suite struct `Deliveries to one receiver` {
+struct `Deliveries to one receiver` {
   private let start = Instant(nanoseconds: 1_000_000_000)
 
   private func deliveries(

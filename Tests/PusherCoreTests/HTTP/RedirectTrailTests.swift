@@ -2,7 +2,7 @@ import PusherCore
 import Testing
 
 /// RFC 3986 section 5.4, with the schemes of this program.
-@Suite struct URLReferenceTests {
+struct URLReferenceTests {
   @Test(arguments: [
     ("g", "/b/c/g"), ("./g", "/b/c/g"), ("g/", "/b/c/g/"), ("/g", "/g"), ("?y", "/b/c/d;p?y"),
     ("g?y", "/b/c/g?y"), ("", "/b/c/d;p?q"), ("#s", "/b/c/d;p?q"), ("g#s", "/b/c/g"),
@@ -38,7 +38,7 @@ import Testing
 }
 
 /// RFC 9110 section 10.2.2: many servers send no valid URI here; browsers and curl encode it.
-@Suite struct LocationTests {
+struct LocationTests {
   @Test(arguments: [
     ("/a b", "/a%20b"), ("/\u{e9}?q=\u{e9} x", "/%C3%A9?q=%C3%A9%20x"), (" /a ", "/a"),
     ("b c", "/b%20c"), ("?x y", "/a?x%20y"), ("http://h/a b#c d", "/a%20b"),
@@ -50,7 +50,7 @@ import Testing
 }
 
 /// RFC 9110 section 15.4.
-@Suite struct RedirectTrailTests {
+struct RedirectTrailTests {
   private func trail(_ text: String = "wss://user:pass@a.test/app/k?p=7") throws -> RedirectTrail {
     RedirectTrail(url: try HTTPURL(parsing: text))
   }

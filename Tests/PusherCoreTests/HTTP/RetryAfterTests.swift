@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// RFC 9110 sections 5.6.7 and 10.2.3.
-@Suite struct RetryAfterTests {
+struct RetryAfterTests {
   /// 2026-11-21T00:00:00Z.
   private let now = WallTime(millisecondsSince1970: 1_795_219_200_000)
 
@@ -57,7 +57,7 @@ import Testing
   }
 }
 
-@Suite struct ForeignProtocolTests {
+struct ForeignProtocolTests {
   private func name(_ bytes: [UInt8]) -> String? {
     withView(bytes) { ForeignProtocol($0).map { "\($0)" } }
   }

@@ -68,7 +68,7 @@ struct FusedRig {
   }
 }
 
-@Suite struct FusedJSONTests {
+struct FusedJSONTests {
   private let rig = FusedRig()
   private static let places = [FusedRig.Place.insideString, .alone]
 
@@ -235,7 +235,7 @@ struct FusedRig {
   }
 }
 
-@Suite struct UnescapedTextTests {
+struct UnescapedTextTests {
   private let rig = FusedRig()
 
   private func general(_ body: [UInt8]) -> [UInt8]? {

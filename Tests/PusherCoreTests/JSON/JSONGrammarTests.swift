@@ -27,7 +27,7 @@ private func skip(_ text: String) throws(JSONError) -> Range<Int> {
 }
 
 /// RFC 8259: the parser, the copy without white space, and the step over a value.
-@Suite struct JSONGrammarTests {
+struct JSONGrammarTests {
   @Test(arguments: JSONSamples.valid)
   func `what the grammar allows is read, skipped and copied`(text: String) throws {
     let value = try JSONParser.parse(text)
@@ -108,7 +108,7 @@ private func skip(_ text: String) throws(JSONError) -> Range<Int> {
   }
 }
 
-@Suite struct JSONParserTests {
+struct JSONParserTests {
   @Test func `members keep their order and repetitions, and the last of a name counts`() throws {
     let value = try JSONParser.parse(#"{"b":1,"a":[true,null],"b":"x"}"#)
     #expect(
@@ -159,7 +159,7 @@ private func skip(_ text: String) throws(JSONError) -> Range<Int> {
   }
 }
 
-@Suite struct JSONCompactorTests {
+struct JSONCompactorTests {
   @Test func `white space goes, but not inside strings`() throws {
     #expect(
       try compact(" {\t\"a b\" : [ 1 ,\r\n 2 ] , \"c\\n\" : \" x \" , \"d\" : { } }\n")
@@ -217,7 +217,7 @@ private func skip(_ text: String) throws(JSONError) -> Range<Int> {
   }
 }
 
-@Suite struct JSONValueTests {
+struct JSONValueTests {
   @Test func `a value gives its content only as what it is`() {
     #expect(JSONValue.string("a").text == "a")
     #expect(JSONValue.number("1").text == nil && JSONValue.integer(-3) == .number("-3"))
@@ -248,7 +248,7 @@ private func skip(_ text: String) throws(JSONError) -> Range<Int> {
 }
 
 /// Handles the maximum nesting on a thread with a stack of 64 KiB.
-@Suite struct SmallStackTests {
+struct SmallStackTests {
   @Test func `values are read, compared, written and let go`() {
     let text = SmallStack.nestedJSON(jsonDepthLimit)
     let result = SmallStack.run { () -> String? in

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// RFC 8259 section 7.
-@Suite struct JSONStringTests {
+struct JSONStringTests {
   private func encode(_ text: String, forTerminal: Bool = false) -> String {
     let output = ByteBuffer()
     JSONString.encode(text, into: output, forTerminal: forTerminal)
@@ -81,7 +81,7 @@ import Testing
   }
 }
 
-@Suite struct JSONWriterTests {
+struct JSONWriterTests {
   @Test func `a value is written on one line without white space, members in their order`() {
     let value = JSONValue.object([
       .init("b", .array([.null, .bool(true), .bool(false), .number("1.10"), .string("a\"\n")])),

@@ -2,7 +2,7 @@ import CSystemVectors
 import Testing
 
 /// The plain functions; `Tests/VectorForms` compares the others with them.
-@Suite struct VectorMaskTests {
+struct VectorMaskTests {
   @Test func `the plain masks tell what JSON says`() {
     var bytes = [UInt8](repeating: UInt8(ascii: " "), count: 64)
     for (place, byte) in zip(0..., Array("\"\\\u{1F}\0/09:! ]^#\u{7F}".utf8)) {

@@ -6,7 +6,7 @@ import SimulationModel
 import TestSupport
 import Testing
 
-@Suite struct `Cluster script: its table of operations` {
+struct `Cluster script: its table of operations` {
   /// The script part of each operation, by operation name.
   private static let parts: [String: String] = {
     var parts: [String: String] = [:]

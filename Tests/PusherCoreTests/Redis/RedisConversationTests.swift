@@ -81,7 +81,7 @@ private func bytes(_ text: String) -> [UInt8] { Array(text.utf8) }
 private let unexpected = RedisFailure.violation("h:1", "it sent an unexpected answer")
 private let noAnswer = RedisFailure.noAnswer("h:1", .seconds(5))
 
-@Suite struct `Redis: the conversation on one connection` {
+struct `Redis: the conversation on one connection` {
   // MARK: The beginning
 
   @Test func `all that the server has to know is sent at once`() throws {

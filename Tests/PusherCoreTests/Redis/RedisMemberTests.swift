@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// A hub's member of a cluster: requests go to Redis, and its answers come back.
-@Suite struct `Redis member` {
+struct `Redis member` {
   private final class Rig {
     let member: RedisMember
     var redis = RedisModel()

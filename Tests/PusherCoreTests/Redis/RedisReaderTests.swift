@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// Redis's page "RESP protocol specification", version 2.
-@Suite struct `Redis: the bytes of replies and commands` {
+struct `Redis: the bytes of replies and commands` {
   /// Replies of every kind, and their parsed values.
   private static let replies: [(wire: String, reply: RedisReply)] = [
     ("+OK\r\n", .status("OK")),
@@ -167,7 +167,7 @@ import Testing
   }
 }
 
-@Suite struct RedisFieldsTests {
+struct RedisFieldsTests {
   @Test func `each field is its length in bytes, a colon and its bytes`() {
     #expect(RedisFields.encode(["m", "", "é:"]) == Array("1:m0:3:é:".utf8))
     #expect(RedisFields.encode([]).isEmpty)

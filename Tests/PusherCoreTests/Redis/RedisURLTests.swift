@@ -3,7 +3,7 @@ import PusherCore
 import PusherServer
 import Testing
 
-@Suite struct `Redis: the URL` {
+struct `Redis: the URL` {
   private static func one(
     _ host: String, _ port: UInt16 = 6379, user: String? = nil, password: String? = nil,
     database: Int = 0

@@ -2,7 +2,7 @@ import PusherCore
 import PusherServer
 import Testing
 
-@Suite struct `HTTP API, calls and statuses` {
+struct `HTTP API, calls and statuses` {
   private let applications = Applications([
     .forTests(), Application(id: "4", key: "off", secret: "s", isEnabled: false),
   ])

@@ -3,7 +3,7 @@ import Testing
 
 @testable import PusherServer
 
-@Suite struct `Limits of one app` {
+struct `Limits of one app` {
   private static func applications(_ change: (inout AppLimits) -> Void) -> Applications {
     var app = Application.forTests()
     change(&app.limits)
@@ -63,7 +63,7 @@ import Testing
 
 /// Reverb's `rate_limiting`: `ensureWithinRateLimit` of Laravel Reverb 1.9, and the `RateLimiter`
 /// of Laravel.
-@Suite struct `Reverb's rate limit on messages` {
+struct `Reverb's rate limit on messages` {
   private static let error =
     #"{"event":"pusher:error","data":"{\"code\":4301,\"message\":\"Rate limit exceeded\"}"}"#
   private static let ping = #"{"event":"pusher:ping"}"#

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// RFC 7239; RFC 9110 section 7.6.3; RFC 8586; docs/security.md, "serve behind a proxy".
-@Suite struct `Routes for this machine, and requests that a proxy brought` {
+struct `Routes for this machine, and requests that a proxy brought` {
   private static let token = "0123456789abcdef"
   private static let publicName = "ws.example.com"
 
@@ -162,7 +162,7 @@ import Testing
 /// The Fetch standard, section "Origin header"; RFC 6455 section 10.2; RFC 9110 section 7.2.
 ///
 /// `LocalHostTests` has the names and origins of this machine in every spelling.
-@Suite struct `Pages of others, and names that lead here` {
+struct `Pages of others, and names that lead here` {
   /// One request for each entry point of the server.
   private static let doors: [(name: String, line: String, fields: [String], body: String)] = [
     ("socket", ServerHarness.socketLine, ServerHarness.handshake, ""),

@@ -4,7 +4,7 @@ import Testing
 
 /// Pusher's pages "Authorizing users" and "Authenticating users"; the Fetch standard, section "CORS
 /// protocol".
-@Suite struct `The endpoints that authorise a page's channels` {
+struct `The endpoints that authorise a page's channels` {
   private static let key = "278d425bdf160c739803"
   private static let form = "application/x-www-form-urlencoded; charset=UTF-8"
 

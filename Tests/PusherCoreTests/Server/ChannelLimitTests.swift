@@ -4,7 +4,7 @@ import Testing
 @testable import PusherServer
 
 /// docs/security.md, "Queues that a peer can fill": the channels of an app, and their list.
-@Suite struct `Many channels of an app` {
+struct `Many channels of an app` {
   private static let succeeded = "pusher_internal:subscription_succeeded"
 
   @Test func `a channel beyond the limit is refused, and one that is occupied is not`() throws {

@@ -3,7 +3,7 @@ import PusherServer
 import TestSupport
 import Testing
 
-@Suite struct `Protocol page, connection and its end` {
+struct `Protocol page, connection and its end` {
   @Test func `a silent client is asked after one time-out and closed after the other`() {
     let client = Hub.forTests().client()
     client.wait(.seconds(119))

@@ -2,7 +2,7 @@ import PusherCore
 import PusherServer
 import Testing
 
-@Suite struct `The places of connections` {
+struct `The places of connections` {
   private static let request = ServerHarness.request("GET /nothing")
   private static let halfRequest =
     "POST /apps/3/events HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\nhalf"

@@ -3,7 +3,7 @@ import PusherServer
 import Testing
 
 /// Pusher's page "Webhooks": departures are reported late, and not at all if the client returns.
-@Suite struct DelayedNoticesTests {
+struct DelayedNoticesTests {
   private static let start = Instant(nanoseconds: 0)
 
   private static func after(_ duration: Duration) -> Instant { start.advanced(by: duration) }

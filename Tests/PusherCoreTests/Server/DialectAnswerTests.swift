@@ -2,7 +2,7 @@ import PusherCore
 import PusherServer
 import Testing
 
-@Suite struct `What the HTTP APIs of servers answer differently` {
+struct `What the HTTP APIs of servers answer differently` {
   /// An app with a client on `c`, who is user 7 of `presence-a`.
   private static func applications(_ dialect: Dialect) -> Applications {
     let applications = dialect.applications()

@@ -4,7 +4,7 @@ import Testing
 
 /// Reverb and soketi relay client events on every channel of the sender; Pusher only on private and
 /// presence channels.
-@Suite struct `What servers do with client events` {
+struct `What servers do with client events` {
   private static func pair(_ dialect: Dialect, _ channel: String, isAllowed: Bool = true)
     -> [HubClient]
   {

@@ -2,7 +2,7 @@ import PusherCore
 import PusherServer
 import Testing
 
-@Suite struct `What servers answer to subscriptions` {
+struct `What servers answer to subscriptions` {
   private static let succeeded = "pusher_internal:subscription_succeeded"
 
   // MARK: Names

@@ -3,7 +3,7 @@ import PusherServer
 import Testing
 
 /// Answers of real Reverb and soketi servers that differ from Pusher's; see docs/peers.md.
-@Suite struct `What servers send differently` {
+struct `What servers send differently` {
   private static let badMessage =
     #"{"event":"pusher:error","data":"{\"code\":4200,\"message\":\"Invalid message format\"}"}"#
   private static let ping = #"{"event":"pusher:ping","data":{}}"#

@@ -3,7 +3,7 @@ import PusherServer
 import TestSupport
 import Testing
 
-@Suite struct `Staged faults` {
+struct `Staged faults` {
   private static func stage(_ faults: [String]) throws -> SessionContext {
     let context = SessionContext()
     context.faults.add(try faults.map { try StagedFault(parsing: $0) })

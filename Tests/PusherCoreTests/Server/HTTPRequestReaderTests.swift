@@ -3,7 +3,7 @@ import PusherServer
 import TestSupport
 import Testing
 
-@Suite struct `RFC 9112 sections 6 and 9, a server's requests` {
+struct `RFC 9112 sections 6 and 9, a server's requests` {
   private static let two =
     "POST /a HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\n\r\nabc"
     + "GET /b HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"

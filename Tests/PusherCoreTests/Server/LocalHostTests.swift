@@ -4,7 +4,7 @@ import Testing
 
 /// RFC 6761 sections 6.2 and 6.3; RFC 4291 sections 2.2 and 2.5; the URL standard, section "Host
 /// parsing".
-@Suite struct `Which hosts and origins are local` {
+struct `Which hosts and origins are local` {
   /// Texts that are local, are not (`false`), or are no host (`nil`).
   private static func vectors(_ isLocal: Bool?, _ texts: [String]) -> [(String, Bool?)] {
     texts.map { ($0, isLocal) }

@@ -4,7 +4,7 @@ import Testing
 @testable import PusherServer
 
 /// Two spellings of é are two channels, two users and two keys for the local server.
-@Suite struct `Names that only look alike, at the server` {
+struct `Names that only look alike, at the server` {
   static let (one, other) = ("caf\u{E9}", "cafe\u{301}")
 
   /// The dialect takes any text as a channel's name.

@@ -6,7 +6,7 @@ import Testing
 
 @testable import PusherServer
 
-@Suite struct `Servers that meet in Redis are one server` {
+struct `Servers that meet in Redis are one server` {
   private let nodes = NodeHarness(3) { app in
     app.sendsSubscriptionCounts = true
     app.limits.presenceMembers = 3

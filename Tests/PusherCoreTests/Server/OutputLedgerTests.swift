@@ -2,7 +2,7 @@ import PusherCore
 import PusherServer
 import Testing
 
-@Suite struct `The queues of all clients together` {
+struct `The queues of all clients together` {
   private static let limit = 1_000_000
 
   /// Sends events of this size until so many clients are left, and checks after each ten.

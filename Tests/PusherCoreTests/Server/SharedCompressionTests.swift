@@ -3,7 +3,7 @@ import PusherServer
 import TestSupport
 import Testing
 
-@Suite struct `Messages for many: permessage-deflate (RFC 7692), made once for all` {
+struct `Messages for many: permessage-deflate (RFC 7692), made once for all` {
   private let hub = Hub(application: .forTests())
 
   private func client(_ socketID: String, _ deflate: PerMessageDeflate?) -> HubClient {

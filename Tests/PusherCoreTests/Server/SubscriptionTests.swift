@@ -3,7 +3,7 @@ import PusherServer
 import TestSupport
 import Testing
 
-@Suite struct `Protocol page, channels` {
+struct `Protocol page, channels` {
   @Test func `a public channel needs no signature, and an empty one is passed over`() {
     let client = Hub.forTests().client()
     client.subscribe("news")

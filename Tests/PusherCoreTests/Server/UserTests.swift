@@ -2,7 +2,7 @@ import PusherCore
 import PusherServer
 import Testing
 
-@Suite struct `Server: users` {
+struct `Server: users` {
   private let hub = Hub.forTests()
 
   /// A client that has signed in as this user.
@@ -118,7 +118,7 @@ import Testing
   }
 }
 
-@Suite struct `Server: cache channels and subscription counts` {
+struct `Server: cache channels and subscription counts` {
   @Test(arguments: ["cache-a", "private-cache-a", "presence-cache-a", "private-encrypted-cache-a"])
   func `a cache channel has its last event, or tells that it has none`(channel: String) {
     let hub = Hub.forTests()

@@ -2,7 +2,7 @@ import PusherCore
 import PusherServer
 import Testing
 
-@Suite struct `Webhooks that the server sends` {
+struct `Webhooks that the server sends` {
   /// A server with these receivers; a patient one waits a minute where others wait a few ms.
   private func server(
     _ receivers: LocalEndpoint..., isPatient: Bool = false,

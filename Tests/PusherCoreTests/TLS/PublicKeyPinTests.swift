@@ -2,7 +2,7 @@ import PusherCore
 import Testing
 
 /// RFC 7469 section 2.4, in curl's spelling and others.
-@Suite struct PublicKeyPinTests {
+struct PublicKeyPinTests {
   private let text = "47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU="
 
   @Test(arguments: [

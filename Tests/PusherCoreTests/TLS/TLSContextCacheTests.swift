@@ -4,7 +4,7 @@ import Testing
 @testable import PusherCore
 
 /// Clients with the same TLS settings share a context.
-@Suite struct `Shared TLS contexts` {
+struct `Shared TLS contexts` {
   @Test func `equal settings share one context while somebody holds it`() throws {
     let cache = TLSContextCache()
     do {

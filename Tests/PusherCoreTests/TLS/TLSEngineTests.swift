@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// TLS over memory alone: RFC 8446.
-@Suite struct TLSEngineTests {
+struct TLSEngineTests {
   private func read(_ engine: TLSEngine, atMost: Int = 1 << 20) throws(TLSError) -> [UInt8] {
     let buffer = ByteBuffer()
     while case .bytes = try engine.read(into: buffer, atMost: atMost) {}

@@ -3,7 +3,7 @@ import PusherCore
 import Testing
 
 /// Checks of the server's identity: RFC 5280 section 6, RFC 9525 section 6.
-@Suite struct TLSVerificationTests {
+struct TLSVerificationTests {
   private static let files = TestCertificates.shared
   private static let trusting = TLSConfiguration(caFile: files.authority)
 
@@ -83,7 +83,7 @@ import Testing
 }
 
 /// Files for trust and for the client's own certificate.
-@Suite struct TLSContextTests {
+struct TLSContextTests {
   private static let files = TestCertificates.shared
 
   @Test func `the environment's file is trusted in place of the system's store`() throws {

@@ -2,7 +2,7 @@ import PusherCore
 import TestSupport
 import Testing
 
-@Suite struct BackoffTests {
+struct BackoffTests {
   private let backoff = Backoff(floor: .seconds(1), ceiling: .seconds(120))
 
   @Test func `the first wait lies between the floor and twice the floor`() {

@@ -1,7 +1,7 @@
 import PusherCore
 import Testing
 
-@Suite struct InstantTests {
+struct InstantTests {
   private let latest = Instant(nanoseconds: .max)
   private let earliest = Instant(nanoseconds: .min)
 

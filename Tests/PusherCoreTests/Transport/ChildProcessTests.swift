@@ -3,7 +3,7 @@ import Testing
 
 @testable import PusherCore
 
-@Suite struct ChildProcessTests {
+struct ChildProcessTests {
   private func run(
     _ line: String, _ environment: [(name: String, value: String)] = [], input: [UInt8] = [],
     outputLimit: Int = 65_536, timeout: Duration? = .seconds(10)

@@ -19,7 +19,7 @@ private func after(_ milliseconds: Int) -> Instant {
 }
 
 /// RFC 8305 section 3: effects of the order and time of DNS answers.
-@Suite struct `Happy Eyeballs: answers` {
+struct `Happy Eyeballs: answers` {
   private var dialer = Dialer(host: "name", families: SocketAddress.Family.both)
 
   @Test mutating func `both families are asked for, and nothing is tried before an answer`() {
@@ -105,7 +105,7 @@ private func after(_ milliseconds: Int) -> Instant {
 }
 
 /// RFC 8305 sections 4 and 5: order and times of the attempted addresses.
-@Suite struct `Happy Eyeballs: attempts` {
+struct `Happy Eyeballs: attempts` {
   private func dialer(ipv6 six: Int, ipv4 four: Int) -> Dialer {
     var dialer = Dialer(host: "name", families: SocketAddress.Family.both)
     dialer.resolved(.ipv6, (0..<six).map { ipv6(UInt8($0)) }, at: start)

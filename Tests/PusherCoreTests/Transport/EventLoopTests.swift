@@ -2,7 +2,7 @@ import Foundation
 import PusherCore
 import Testing
 
-@Suite struct EventLoopTests {
+struct EventLoopTests {
   private let harness: LoopHarness
   private var loop: EventLoop { harness.loop }
 

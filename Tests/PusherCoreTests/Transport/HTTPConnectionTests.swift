@@ -3,7 +3,7 @@ import Testing
 @testable import PusherCore
 
 /// Several requests on one connection: RFC 9112 section 9.3.
-@Suite struct HTTPConnectionTests {
+struct HTTPConnectionTests {
   private static let ok = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 
   private final class Run {

@@ -2,7 +2,7 @@ import PusherCore
 import Testing
 
 /// Requests over loopback with scripted answers: RFC 9112.
-@Suite struct HTTPExchangeTests {
+struct HTTPExchangeTests {
   private func exchange(
     _ answer: String, method: String = "POST", body: String = "a=b", userInfo: String = "",
     secure: Bool = false, timeout: Duration = .seconds(60)

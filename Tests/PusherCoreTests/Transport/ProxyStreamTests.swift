@@ -1,7 +1,7 @@
 import PusherCore
 import Testing
 
-@Suite struct `A stream through a proxy` {
+struct `A stream through a proxy` {
   /// Connects through a proxy that gives this answer, until `isDone` or an error.
   private func connect(
     _ scheme: String, to host: String = "server.test", says answer: [UInt8]?,

@@ -1,7 +1,7 @@
 import PusherCore
 import Testing
 
-@Suite struct `A proxy's URL` {
+struct `A proxy's URL` {
   @Test(arguments: [
     ("http://proxy.test:3128", "http://proxy.test:3128"), ("proxy.test:80", "http://proxy.test:80"),
     ("HTTP://Proxy.Test", "http://proxy.test:1080"), ("proxy", "http://proxy:1080"),
@@ -35,7 +35,7 @@ import Testing
   }
 }
 
-@Suite struct `NO_PROXY` {
+struct `NO_PROXY` {
   @Test(arguments: [
     ("example.com", "example.com"), ("example.com", "www.example.com"),
     (".example.com", "example.com"),

@@ -1,7 +1,7 @@
 import PusherCore
 import Testing
 
-@Suite struct ResolverTests {
+struct ResolverTests {
   private func resolve(
     _ host: String, family: SocketAddress.Family? = nil
   ) throws -> Resolver.Answer? {

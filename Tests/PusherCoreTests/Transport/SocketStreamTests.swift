@@ -1,7 +1,7 @@
 import PusherCore
 import Testing
 
-@Suite struct SocketStreamTests {
+struct SocketStreamTests {
   private static let files = TestCertificates.shared
 
   private func trusting() throws(TLSError) -> TLSContext {

@@ -57,7 +57,7 @@ private struct Talk {
 private func bytes(_ text: String) -> [UInt8] { [UInt8](text.utf8) }
 
 /// RFC 9110 section 9.3.6.
-@Suite struct `CONNECT` {
+struct `CONNECT` {
   private let request = "CONNECT server.test:443 HTTP/1.1\r\nHost: server.test:443\r\n"
 
   @Test(arguments: ["HTTP/1.0 200 OK", "HTTP/1.1 204 ", "HTTP/1.1 299"])
@@ -127,7 +127,7 @@ private func bytes(_ text: String) -> [UInt8] { [UInt8](text.utf8) }
 }
 
 /// RFC 1928 and RFC 1929.
-@Suite struct `SOCKS 5` {
+struct `SOCKS 5` {
   private let name: [UInt8] = [11] + [UInt8]("server.test".utf8) + [1, 187]
   private let accepted: [UInt8] = [5, 0, 0, 1, 0, 0, 0, 0, 0, 0]
 
