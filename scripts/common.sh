@@ -74,12 +74,12 @@ debug_build() {
     swift_build "$@" -Xswiftc -whole-module-optimization -Xswiftc -no-emit-module-separately-wmo \
       -Xswiftc -num-threads -Xswiftc 2
   else
-    # Each batch reads the rest of its module again, so each processor gets one; another job makes
-    # the interface. The seed mixes the files, because those of one folder cost alike. One module at
-    # a time, because each compiler takes up to 0.8 GB.
+    # One job makes the interface alone, so the batches are small enough that all processors end at
+    # nearly the same time. The seed mixes the files, because those of one folder cost alike. One
+    # module at a time, because each compiler takes up to 0.8 GB.
     count=$(getconf _NPROCESSORS_ONLN)
-    swift_build "$@" --jobs 1 -Xswiftc -driver-batch-count -Xswiftc "$count" -Xswiftc "-j$((count + 1))" \
-      -Xswiftc -driver-batch-seed -Xswiftc 1
+    swift_build "$@" --jobs 1 -Xswiftc -driver-batch-count -Xswiftc "$((2 * count + 1))" \
+      -Xswiftc "-j$count" -Xswiftc -driver-batch-seed -Xswiftc 1
   fi
 }
 
