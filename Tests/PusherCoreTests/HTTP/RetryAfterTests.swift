@@ -29,7 +29,7 @@ struct RetryAfterTests {
     "Sun, 06 Nov 1994 24:00:00 GMT", "Sun, 06 Nov 1994 8:49:37 GMT",
     "Sun, 06 Nov 199 08:49:37 GMT", "Sun, 06 Nov 1994 08:49 GMT", "-1", "1.5", "+3", "1 2",
   ])
-  func `anything else is no wish`(text: String) {
+  func `text that is neither seconds nor a date names no time to wait`(text: String) {
     #expect(HTTPDate.parse(text, now: now) == nil && HTTPDate.wait(text, now: now) == nil)
   }
 

@@ -92,7 +92,7 @@ struct RedisRefusalTests {
     node.redis.close()
   }
 
-  @Test func `numbers and kinds that no Redis sends trap nowhere`() throws {
+  @Test func `an answer of Redis with any number or kind of value traps nowhere`() throws {
     let harness = try LoopHarness()
     let nodes = try (1...4).map { seed -> Node in
       let node = try Node(harness)
