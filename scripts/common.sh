@@ -5,7 +5,7 @@
 #
 # $pids: processes to end, the last one first · $temporary: folder to remove, or empty · $said:
 # files that a failure shows. All may change until the end. Only some scripts use a variable.
-# shellcheck disable=SC2034
+# shellcheck disable=SC2034,SC3045
 script=${0##*/}
 script=${script%.sh}
 swift=${SWIFT:-swift}
@@ -74,9 +74,8 @@ debug_build() {
     swift_build "$@" -Xswiftc -whole-module-optimization -Xswiftc -no-emit-module-separately-wmo \
       -Xswiftc -num-threads -Xswiftc 2
   else
-    # One job makes the interface alone, so the batches are small enough that all processors end at
-    # nearly the same time. The seed mixes the files, because those of one folder cost alike. One
-    # module at a time, because each compiler takes up to 0.8 GB.
+    # One job makes the interface alone; small batches let all processors end together. The seed
+    # mixes files, as those of a folder cost alike. One module at a time: a compiler takes 0.8 GB.
     count=$(getconf _NPROCESSORS_ONLN)
     swift_build "$@" --jobs 1 -Xswiftc -driver-batch-count -Xswiftc "$((2 * count + 1))" \
       -Xswiftc "-j$count" -Xswiftc -driver-batch-seed -Xswiftc 1
@@ -118,8 +117,9 @@ summary() {
 run_tests() {
   seconds=$1 log=$2 package=$3 folder=$4
   shift 4
-  # Runs the bundle itself where it is a program: its output reaches the log at once, even if it is
-  # killed.
+  # Tests that run together open thousands of files; usually 1024 are allowed.
+  ulimit -Sn 8192 2>/dev/null || say "at most $(ulimit -n) files can be open, and 8192 are needed"
+  # The bundle itself, where it is a program, writes to the log at once, even if it is killed.
   bundle=$(echo "$PWD/$folder"/debug/*PackageTests.xctest)
   if [ -f "$bundle" ]; then
     set -- "$bundle" --testing-library swift-testing "$@"
