@@ -239,7 +239,7 @@ private struct Watcher {
     #expect(watcher.look() == "-private-a")
   }
 
-  @Test func `without a count nobody knows, and the channel is named`() {
+  @Test func `a channel that the server does not count is named, and nothing told of it`() {
     var watcher = Watcher(channels: ["private-a"])
     watcher.standings["private-a"] = .confirmed
     #expect(watcher.look("private-a", "news") == "+news")

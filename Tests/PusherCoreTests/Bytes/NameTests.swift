@@ -22,7 +22,7 @@ struct `Names by their bytes` {
     #expect(!Optional(left).isSame(as: right) && Optional<String>.none.isSame(as: nil))
   }
 
-  @Test(arguments: twins) func `a table and a set keep both`(left: String, right: String) {
+  @Test(arguments: twins) func `a name table keeps equal texts apart`(left: String, right: String) {
     var table = NameTable<Int>()
     table[left] = 1
     table[right] = 2
