@@ -161,8 +161,7 @@ struct RedisRefusalTests {
 ///
 /// It stores nothing: it answers like an empty Redis unless ``answer`` decides otherwise.
 final class ScriptedRedis {
-  /// Overrides the answer to a command, by the number of earlier answers; `nil` for the usual
-  /// answer.
+  /// Overrides a command's answer, by the number of earlier answers; `nil` for the usual one.
   var answer: (_ number: Int, _ command: [String]) -> [UInt8]? = { _, _ in nil }
   private(set) var answers = 0
   private(set) var channels: [String] = []
