@@ -51,7 +51,7 @@ import Testing
   func `the Python snippet triggers an event`(secret: String) throws {
     let scene = try Scene(secret)
     let file = try TemporaryFolder.shared.file("snippet.py", holding: scene.snippet("Python"))
-    try scene.run(try #require(PythonPeer.interpreter), ["-B", file])
+    try scene.run(try #require(PythonPeer.interpreter), [file])
   }
 
   @Test(arguments: secrets)

@@ -9,7 +9,9 @@ enum PythonPeer {
   /// The interpreter with the libraries of Tests/requirements.txt; `nil` outside scripts/test.sh.
   static let interpreter = setting("PUSHER_CLI_TEST_PYTHON")
 
-  /// True if tests that need it run: in CI always, so that a missing interpreter fails.
+  /// True if tests that need it run.
+  ///
+  /// In CI they always run, so that a missing interpreter fails.
   static let isWanted = interpreter != nil || setting("CI") != nil
 
   static let reason = "PUSHER_CLI_TEST_PYTHON is not set: scripts/test.sh sets it"
@@ -22,11 +24,8 @@ enum PythonPeer {
     _ name: String, _ arguments: [String], input: ChildProgram.Input = .nothing
   ) throws -> ChildProgram {
     guard let interpreter else { throw Unexpected(reason) }
-    var environment = PusherCLI.environment
-    // Libraries are compiled once, not at each start.
-    environment["PYTHONPYCACHEPREFIX"] = "\(Documentation.folder)/.build-python/compiled"
     return try ChildProgram(
-      interpreter, [path(name)] + arguments, environment: environment, input: input)
+      interpreter, [path(name)] + arguments, environment: PusherCLI.environment, input: input)
   }
 
   static func path(_ name: String) -> String { "\(Documentation.folder)/\(folder)\(name)" }
@@ -46,7 +45,8 @@ final class ServerLibrary {
     _ = try program.line()
   }
 
-  /// Returns a call's result, from JSON arguments, as JSON with sorted names and without blanks.
+  /// Returns a call's result as JSON with sorted names and without blanks; `arguments` are JSON
+  /// too.
   func call(_ name: String, _ arguments: String = "{}") throws -> String {
     let answer = try answer(name, arguments)
     guard let returned = answer["returned"] else { throw Unexpected(JSONWriter.text(answer)) }

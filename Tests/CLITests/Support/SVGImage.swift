@@ -11,7 +11,7 @@ struct SVGImage {
   /// - Throws: ``Unexpected`` for a text that is no XML.
   init(_ source: String) throws {
     let result = try PusherCLI.tool(
-      ["python3", "-B", PythonPeer.path("read_svg.py")], input: Array(source.utf8))
+      ["python3", PythonPeer.path("read_svg.py")], input: Array(source.utf8))
     guard let value = try? JSONParser.parse(result.outputText) else {
       throw Unexpected("no SVG image: \(result.errorText): \(source)")
     }
