@@ -74,8 +74,8 @@ debug_build() {
     swift_build "$@" -Xswiftc -whole-module-optimization -Xswiftc -no-emit-module-separately-wmo \
       -Xswiftc -num-threads -Xswiftc 2
   else
-    # One job makes the interface alone; small batches let all processors end together. The seed
-    # mixes files, as those of a folder cost alike. One module at a time: a compiler takes 0.8 GB.
+    # Several batches per processor end at about the same time. The seed mixes a folder's files,
+    # which cost alike. Each compiler takes up to 0.8 GB, so one module is built at a time.
     count=$(getconf _NPROCESSORS_ONLN)
     swift_build "$@" --jobs 1 -Xswiftc -driver-batch-count -Xswiftc "$((2 * count + 1))" \
       -Xswiftc "-j$count" -Xswiftc -driver-batch-seed -Xswiftc 1
@@ -117,9 +117,9 @@ summary() {
 run_tests() {
   seconds=$1 log=$2 package=$3 folder=$4
   shift 4
-  # Tests that run together open thousands of files; usually 1024 are allowed.
+  # Parallel tests open up to 3,400 files, but many systems allow 1024 by default.
   ulimit -Sn 8192 2>/dev/null || say "at most $(ulimit -n) files can be open, and 8192 are needed"
-  # The bundle itself, where it is a program, writes to the log at once, even if it is killed.
+  # Runs the bundle directly if it is a program: the log then has all its output after a kill.
   bundle=$(echo "$PWD/$folder"/debug/*PackageTests.xctest)
   if [ -f "$bundle" ]; then
     set -- "$bundle" --testing-library swift-testing "$@"

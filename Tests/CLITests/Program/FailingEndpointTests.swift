@@ -9,7 +9,7 @@ import Testing
     let give: ScriptedServer.Script
     var testDescription: String { says }
     var isPage: Bool { says.contains("page") }
-    /// Only silence is awaited to its end: any other answer may come late on a busy machine.
+    /// Time limit of the request; short only for silence, because a busy machine answers late.
     var limit: String { says.hasPrefix("no answer") ? "400ms" : "60s" }
   }
 

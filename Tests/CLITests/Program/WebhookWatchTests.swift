@@ -239,7 +239,7 @@ private struct Watcher {
     #expect(watcher.look() == "-private-a")
   }
 
-  @Test func `a channel that the server does not count is named, and nothing told of it`() {
+  @Test func `a private channel without a count is named, and its state is not reported`() {
     var watcher = Watcher(channels: ["private-a"])
     watcher.standings["private-a"] = .confirmed
     #expect(watcher.look("private-a", "news") == "+news")
