@@ -9,17 +9,20 @@ struct SecondLook {
   let route: Route
   let isSecure: Bool
   let advice: (plain: String, secure: String)
+  private let patience: Duration
 
-  static let patience = Duration.seconds(1)
+  /// An explanation is not worth a longer wait.
+  private static let longest = Duration.seconds(5)
 
   /// For commands with `--scheme`.
   init(_ connection: ConnectionSettings) {
     self.init(
-      connection.apiURL, connection.routing, advice: ("add --scheme http", "add --scheme https"))
+      connection.apiURL, connection.network, advice: ("add --scheme http", "add --scheme https"))
   }
 
-  init(_ url: HTTPURL, _ routing: Routing, advice: (plain: String, secure: String)) {
-    route = routing.route(to: url)
+  init(_ url: HTTPURL, _ network: NetworkSettings, advice: (plain: String, secure: String)) {
+    route = network.routing.route(to: url)
+    patience = min(network.connectTimeout, Self.longest)
     isSecure = url.isSecure
     self.advice = advice
   }
@@ -41,7 +44,7 @@ struct SecondLook {
     _ problem: NetworkProblem?, on loop: EventLoop, completion: @escaping (Bool) -> Void
   ) -> PortProbe? {
     question(problem).map {
-      PortProbe($0, route, within: Self.patience, on: loop, completion: completion)
+      PortProbe($0, route, within: patience, on: loop, completion: completion)
     }
   }
 

@@ -16,7 +16,7 @@ final class StreamLifecycle: Lifecycle {
     super.init(
       settings.printing, of: "stream from \(settings.url.place)", at: settings.url.place,
       look: SecondLook(
-        settings.url, settings.network.routing,
+        settings.url, settings.network,
         advice: ("begin the URL with http:", "begin the URL with https:")),
       printer: printer, loop: loop, diagnostics: diagnostics)
   }

@@ -17,12 +17,11 @@ struct RetryPostTests {
   /// Answers the first two requests with a status, and the next one with a stream of one event.
   private func server(_ status: Int, _ bodies: Record<String> = Record()) throws -> ScriptedServer {
     try ScriptedServer { connection in
-      if connection.number > 2 {
-        return bodies.add(
-          try connection.answer(body: "data: 1\n\n", type: "text/event-stream").body)
-      }
       bodies.add(try connection.question().body)
-      try connection.answer(status, "Busy", [("Retry-After", "0")])
+      guard connection.number > 2 else {
+        return try connection.answer(status, "Busy", [("Retry-After", "0")])
+      }
+      try connection.send(body: "data: 1\n\n", type: "text/event-stream")
     }
   }
 

@@ -43,7 +43,7 @@ struct SignalWaitTests {
   func `a second look ends without a signal, at a limit of its own`(wait: Wait) throws {
     let clock = try MovedClock(standsStill: true)
     let waiting = try begin(wait, clock)
-    #expect(try clock.move(.seconds(1), untilEndOf: waiting.program) == .exited(4))
+    #expect(try clock.move(.seconds(5), untilEndOf: waiting.program) == .exited(4))
     let errors = waiting.program.peekAtErrors()
     #expect(errors.contains("if it speaks plain HTTP"), "\(errors)")
     withExtendedLifetime(waiting.others) {}

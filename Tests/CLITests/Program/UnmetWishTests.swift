@@ -14,7 +14,7 @@ import Testing
   ) throws -> ProgramResult {
     let server = try ScriptedServer { connection in
       guard isChunked else {
-        _ = try connection.answer(body: stream, type: "text/event-stream")
+        try connection.answer(body: stream, type: "text/event-stream")
         return
       }
       try connection.beginStream([("Transfer-Encoding", "chunked")])

@@ -88,11 +88,10 @@ extension ScriptedConnection {
     try send(bytes: head.encode())
   }
 
-  /// Reads the request, answers with a body of known length, and returns the request.
-  @discardableResult func answer(body: String, type: String) throws -> Question {
-    let question = try question()
+  /// Reads the request, and answers with a body of known length.
+  func answer(body: String, type: String) throws {
+    _ = try question()
     try send(body: body, type: type)
-    return question
   }
 
   func send(body: String, type: String) throws {
