@@ -59,11 +59,12 @@ final class ConsoleStream: ConnectionSocket {
     guard !isFinished, let carrier else { return false }
     let before = output.count
     if !fill() { finish() }
+    let isFull = output.count >= Self.outputLimit
     guard output.count > before || hasGreeting || isFinished else { return false }
     hasGreeting = false
     nextComment = now.advanced(by: Self.heartbeat)
     carrier.flush(at: now)
-    return !isFinished && output.isEmpty && next < portion.lines.count
+    return isFull && !isFinished && output.isEmpty
   }
 
   /// Writes lines until the output is full; false at the end of the source.

@@ -60,8 +60,8 @@ enum TLSCase: String, CaseIterable, Sendable {
         try connection.join()
         connection.drop()
       }
-    case .onlyHTTP2: try secure(TLSBehaviour(withoutHTTP2: .alert), Self.dropping)
-    case .onlyHTTP2Silent: try secure(TLSBehaviour(withoutHTTP2: .silence), Self.dropping)
+    case .onlyHTTP2: try secure(.init(withoutHTTP2: SSL_TLSEXT_ERR_ALERT_FATAL), Self.dropping)
+    case .onlyHTTP2Silent: try secure(.init(withoutHTTP2: SSL_TLSEXT_ERR_NOACK), Self.dropping)
     case .oldVersion: try secure(TLSBehaviour(newest: TLS1_1_VERSION))
     case .clientCertificateMissing, .clientCertificateUnknown:
       try secure(TLSBehaviour(clientAuthority: matrix.authority))

@@ -10,15 +10,9 @@ struct TLSBehaviour: Sendable {
   var newest: Int32?
   /// Maximum bytes of one write to the socket.
   var writeSize = Int.max
-  /// The answer to clients that do not offer `h2` by ALPN; `nil` for a server without ALPN.
-  var withoutHTTP2: MissingHTTP2?
-
-  enum MissingHTTP2 {
-    /// The alert no_application_protocol (RFC 7301 section 3.2).
-    case alert
-    /// No protocol is agreed on.
-    case silence
-  }
+  /// OpenSSL's answer to clients that do not offer `h2` by ALPN, an alert (RFC 7301 section 3.2) or
+  /// silence; `nil` for a server without ALPN.
+  var withoutHTTP2: Int32?
 
   func apply(to context: TLSContext) {
     if let clientAuthority {
@@ -27,20 +21,12 @@ struct TLSBehaviour: Sendable {
       let name: [UInt8] = [1]
       SSL_CTX_set_session_id_context(context.pointer, name, 1)
     }
-    switch withoutHTTP2 {
-    case .alert:
+    if let withoutHTTP2 {
       SSL_CTX_set_alpn_select_cb(
         context.pointer,
-        { _, choice, length, offer, _, _ in
-          TLSBehaviour.choose(choice, length, offer) ? 0 : SSL_TLSEXT_ERR_ALERT_FATAL
-        }, nil)
-    case .silence:
-      SSL_CTX_set_alpn_select_cb(
-        context.pointer,
-        { _, choice, length, offer, _, _ in
-          TLSBehaviour.choose(choice, length, offer) ? 0 : SSL_TLSEXT_ERR_NOACK
-        }, nil)
-    case nil: break
+        { _, choice, length, offer, _, answer in
+          TLSBehaviour.choose(choice, length, offer) ? 0 : Int32(Int(bitPattern: answer))
+        }, UnsafeMutableRawPointer(bitPattern: Int(withoutHTTP2)))
     }
     if let newest {
       // Protocols before TLS 1.2 need security level 0.

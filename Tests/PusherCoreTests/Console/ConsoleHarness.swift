@@ -74,10 +74,13 @@ final class ConsoleHarness {
   /// The number of answered calls that the server has told.
   var callCount: Int { test.events.count { "\($0)".begins(with: "POST") } }
 
-  func stream(lastEventID id: String? = nil) throws -> RawClient {
+  static func streamRequest(lastEventID id: String? = nil) -> String {
     let field = id.map { ["Last-Event-ID: \($0)"] } ?? []
-    let client = test.raw(
-      ServerHarness.request("GET /console/events", ["Host: localhost"] + field + [Self.bearer]))
+    return ServerHarness.request("GET /console/events", ["Host: localhost"] + field + [bearer])
+  }
+
+  func stream(lastEventID id: String? = nil) throws -> RawClient {
+    let client = test.raw(Self.streamRequest(lastEventID: id))
     #expect(test.run { client.text.holds("event: hello") })
     return client
   }

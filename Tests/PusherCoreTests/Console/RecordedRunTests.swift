@@ -30,6 +30,24 @@ struct `The console: a past run` {
     #expect(!client.text.holds("/recording-"), "folders are not shown")
   }
 
+  @Test func `large entries follow one another at once`() throws {
+    // Each wait for the server's next scan takes a second, and the test's limit is a minute.
+    let line = #"{"kind":"event","data":"\#(String(repeating: "x", count: 260 << 10))"}"# + "\n"
+    let console = try console(String(repeating: line, count: 62))
+    let (port, wakeUp) = (console.test.server.port, console.test.harness.loop.wakeUp)
+    let hasEnd = Locked(false)
+    // A reader in the server's loop would make it go round.
+    Thread.detachNewThread {
+      guard let loop = try? EventLoop() else { return }
+      let client = RawClient(loop, port: port, ConsoleHarness.streamRequest())
+      loop.beforeWait { if client.hasPlayed { loop.stop() } }
+      _ = loop.run(atMost: .seconds(60)) { client.hasPlayed }
+      hasEnd.withLock { $0 = client.hasPlayed }
+      wakeUp.signal()
+    }
+    #expect(console.test.run { hasEnd.withLock { $0 } })
+  }
+
   @Test func `a reader that comes back gets the lines after its last one`() throws {
     // The numbers of a recording of two runs begin anew, so lines are counted.
     let lines = [1, 2, 1, 2, 3].map { #"{"n":\#($0),"kind":"event","event":"e"}"# }
@@ -129,12 +147,15 @@ extension ConsoleHarness {
   /// A stream that has come to its last message.
   fileprivate func playedStream(lastEventID id: String? = nil) throws -> RawClient {
     let client = try stream(lastEventID: id)
-    let hasEnd = test.run {
-      // The whole text, searched in each round, would take a minute of a busy machine.
-      let text = client.input.view
-      return text[max(0, text.count - 200)..<text.count].text.holds("event: end")
-    }
-    #expect(hasEnd)
+    #expect(test.run { client.hasPlayed })
     return client
+  }
+}
+
+extension RawClient {
+  fileprivate var hasPlayed: Bool {
+    // The whole text, searched in each round, would take a minute of a busy machine.
+    let text = input.view
+    return text[max(0, text.count - 200)..<text.count].text.holds("event: end")
   }
 }
