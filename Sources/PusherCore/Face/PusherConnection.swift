@@ -332,6 +332,8 @@ extension PusherConnection {
 
   /// Same as ``Pusher/disconnect()``.
   public func disconnect() {
+    // The end of a sequence that held the client lets it go on with what it has read already.
+    liveGeneration.store(0, ordering: .relaxed)
     endSequences()
     let isNeeded = state.withLock { state -> Bool in
       state.failure = nil
