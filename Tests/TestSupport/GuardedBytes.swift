@@ -49,14 +49,18 @@ package final class GuardedBytes {
     place(message, at: start + distance)
   }
 
+  private static let behind = [#"12\"3}],{\":45e6"#, "7", "x"].map { text in
+    Array(String(repeating: text, count: ByteBuffer.padding).utf8)
+  }
+
   private func place(_ message: [UInt8], at first: UnsafeMutablePointer<UInt8>) -> ByteView {
     let last = first + message.count + ByteBuffer.padding
     precondition(first >= start && last <= end, "no room between the guards")
-    for (index, byte) in message.enumerated() { first[index] = byte }
-    let behind = Array([#"12\"3}],{\":45e6"#, "7", "x"][message.count % 3].utf8)
-    for index in 0..<ByteBuffer.padding {
-      first[message.count + index] = behind[index % behind.count]
+    message.withUnsafeBufferPointer { bytes in
+      if let base = bytes.baseAddress { first.update(from: base, count: bytes.count) }
     }
+    (first + message.count).update(
+      from: Self.behind[message.count % 3], count: ByteBuffer.padding)
     return ByteView(base: first, count: message.count)
   }
 }

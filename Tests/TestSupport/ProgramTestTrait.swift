@@ -39,7 +39,8 @@ extension Trait where Self == ProgramTestTrait {
   /// For tests that start the program or another one.
   public static var runsPrograms: Self { ProgramTestTrait(isFirst: false) }
 
-  /// The same for a serialized or slow suite, which would otherwise run alone at the end.
+  /// The same for a suite that is serialized or waits for times, which would otherwise run alone at
+  /// the end.
   public static var runsProgramsFirst: Self { ProgramTestTrait(isFirst: true) }
 }
 

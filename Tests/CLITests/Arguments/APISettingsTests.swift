@@ -62,7 +62,7 @@ struct `Settings of the commands that ask and sign` {
   }
 }
 
-@Suite("Data of trigger and sse") struct SentDataTests {
+struct `Data of trigger and sse` {
   private func texts(_ data: String) throws -> [String] {
     try TriggerSettings(
       arguments(["trigger", "--local", "-c", "a", "-e", "e", data]), environment: [:],

@@ -3,8 +3,7 @@ import Testing
 
 @testable import pusher_cli
 
-@Suite("The settings of bench")
-struct BenchSettingsTests {
+struct `The settings of bench` {
   private func bench(
     _ line: String, _ environment: [String: String] = [:], files: [String: String] = [:]
   ) throws -> BenchSettings {

@@ -3,7 +3,7 @@ import Testing
 
 @testable import pusher_cli
 
-@Suite("The settings of check --publish, and its advice on the app") struct CheckSettingsTests {
+struct `The settings of check --publish, and its advice on the app` {
   private static let app = "PUSHER_APP_ID=1\nPUSHER_APP_KEY=k\nPUSHER_APP_SECRET=s\n"
 
   private func check(

@@ -3,7 +3,7 @@ import Testing
 
 @testable import pusher_cli
 
-@Suite("Completion in shells") struct CompletionTests {
+struct `Completion in shells` {
   private func file(_ script: CompletionScript) throws -> String {
     try TemporaryFolder.shared.file("completion.\(script.rawValue)", holding: script.text)
   }

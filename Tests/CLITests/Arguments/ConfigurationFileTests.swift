@@ -2,7 +2,7 @@ import Testing
 
 @testable import pusher_cli
 
-@Suite("The configuration file: profiles and options of commands") struct ConfigurationFileTests {
+struct `The configuration file: profiles and options of commands` {
   private static let path = "/home/u/.config/pusher-cli/config"
   private static let home = ["HOME": "/home/u"]
   /// The home, and an app in the environment.

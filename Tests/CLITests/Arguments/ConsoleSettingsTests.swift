@@ -62,7 +62,7 @@ struct `Settings of the console` {
   }
 }
 
-@Suite("serve --print-snippets: what is printed") struct PrintedSnippetTests {
+struct `serve --print-snippets: what is printed` {
   @Test func `each app has its snippet, and a comment names the app`() throws {
     let apps = #"[{"id":"1","key":"one","secret":"s1"},{"id":"2","key":"two","secret":"s2"}]"#
     let files = PretendFiles(contents: ["apps": apps])

@@ -3,7 +3,7 @@ import Testing
 
 @testable import pusher_cli
 
-@Suite("--env-file, --url and the address of the HTTP API") struct EnvFileTests {
+struct `--env-file, --url and the address of the HTTP API` {
   private static let laravel =
     "APP_NAME=Shop\nPUSHER_APP_ID=1\nPUSHER_APP_KEY=file-key\nPUSHER_APP_SECRET=\"file secret\"\n"
     + "PUSHER_HOST=\nPUSHER_APP_CLUSTER=eu\nVITE_PUSHER_APP_KEY=\"${PUSHER_APP_KEY}\"\n"

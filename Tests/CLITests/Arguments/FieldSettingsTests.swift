@@ -5,8 +5,7 @@ import Testing
 @testable import PusherLines
 @testable import pusher_cli
 
-@Suite("Settings of --field, --join, --fail-event and --fail-where")
-struct FieldSettingsTests {
+struct `Settings of --field, --join, --fail-event and --fail-where` {
   @Test func `the path is read, for both commands`() throws {
     let form = try subscribe("a --key k --field a.b -0").printing.form
     #expect(form.field == (try FieldPath("a.b")))
@@ -55,8 +54,7 @@ struct FieldSettingsTests {
   }
 }
 
-@Suite("--format")
-struct FormatTemplateTests {
+struct `--format` {
   private static let line =
     #"{"event":"<e>","channel":"<c>","user_id":"<u>","id":"<i>","data":"a\u001bb\tc\r\nd\\e é"}"#
 

@@ -3,7 +3,7 @@ import Testing
 @testable import pusher_cli
 
 /// Every option with every command: it changes the run, or is refused with the right one.
-@Suite("No option is accepted without an effect") struct FlagUseTests {
+struct `No option is accepted without an effect` {
   /// Words that give an option its use, beside the options that its row needs.
   private static let company: [String: String] = [
     "subscribe --discover": "*", "subscribe --max-channels": "*", "subscribe --app-id": "*",
@@ -103,7 +103,7 @@ import Testing
   @Test(arguments: Command.allCases)
   func `an option of others is refused, and the right one named`(command: Command) {
     for name in Set(Flag.all.map(\.name)) {
-      guard let flag = Flag.named(name, for: command), !Flag.of(command).contains(flag) else {
+      guard let flag = Flag.named(name, for: command), !flag.commands.contains(command) else {
         continue
       }
       let argument = flag.takesValue ? Argument.value(flag, "x") : .on(flag)

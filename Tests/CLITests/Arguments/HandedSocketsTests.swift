@@ -4,7 +4,7 @@ import Testing
 @testable import pusher_cli
 
 /// sd_listen_fds(3); the process has the number 77.
-@Suite("Sockets that a service manager hands to serve") struct HandedSocketsTests {
+struct `Sockets that a service manager hands to serve` {
   private static let here = HandedSocket(
     descriptor: 3, address: SocketAddress(family: .ipv4, octets: [127, 0, 0, 1], port: 7001))
   private static let other = HandedSocket(

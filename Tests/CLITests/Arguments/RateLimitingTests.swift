@@ -5,7 +5,7 @@ import Testing
 @testable import pusher_cli
 
 /// Reverb's rate limit: `rate_limiting` of `config/reverb.php`, and its variables.
-@Suite("The rate limit of serve --dialect reverb") struct RateLimitingTests {
+struct `The rate limit of serve --dialect reverb` {
   private func limit(
     _ object: String, name: String = "rate_limiting", options: String = "--dialect reverb"
   ) throws -> MessageRateLimit? {

@@ -233,7 +233,7 @@ struct `Settings of serve` {
   }
 }
 
-@Suite("The file of --apps") struct AppsFileTests {
+struct `The file of --apps` {
   private func settings(_ text: String, _ options: String = "") throws -> ServeSettings {
     try serve("--apps f " + options, files: PretendFiles(contents: ["f": text]))
   }

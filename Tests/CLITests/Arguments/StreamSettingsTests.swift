@@ -3,8 +3,7 @@ import Testing
 
 @testable import pusher_cli
 
-@Suite("Settings of sse")
-struct StreamSettingsTests {
+struct `Settings of sse` {
   private static let url = "https://example.com/stream?a=1"
 
   @Test func `a URL is enough`() throws {

@@ -4,7 +4,7 @@ import Testing
 
 @testable import pusher_cli
 
-@Suite("webhook send: settings") struct WebhookSendSettingsTests {
+struct `webhook send: settings` {
   private static let app = [
     "PUSHER_APP_KEY": "k", "PUSHER_APP_SECRET": "s", "PUSHER_APP_ID": "1",
     "PUSHER_HOST": "h", "PUSHER_PORT": "6001", "PUSHER_SCHEME": "http",

@@ -5,8 +5,7 @@ import Testing
 @testable import PusherLines
 @testable import pusher_cli
 
-@Suite("--where: settings")
-struct WhereSettingsTests {
+struct `--where: settings` {
   private func settings(_ options: String...) throws -> SubscribeSettings {
     try SubscribeSettings(
       arguments(["subscribe", "--key", "k", "news"] + options), environment: [:],

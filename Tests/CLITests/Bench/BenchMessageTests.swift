@@ -4,8 +4,7 @@ import Testing
 
 @testable import pusher_cli
 
-@Suite("The text of a numbered event")
-struct BenchMessageTests {
+struct `The text of a numbered event` {
   private typealias Name = BenchMessage.Name
 
   private let message = BenchMessage(run: "0a1b2c3d", size: 200)

@@ -2,8 +2,7 @@ import Testing
 
 @testable import pusher_cli
 
-@Suite("The plan of sending")
-struct BenchPlanTests {
+struct `The plan of sending` {
   private func plan(_ line: String) throws -> BenchPlan {
     BenchPlan(try BenchLoad(arguments("bench " + line), mode: .fanout))
   }
@@ -127,8 +126,7 @@ struct LocalPortsTests {
   func `other text is no range`(text: String) { #expect(LocalPorts(text) == nil) }
 }
 
-@Suite("The errors of a run of bench")
-struct ErrorCountsTests {
+struct `The errors of a run of bench` {
   @Test func `errors of one code are one, with the words of the first`() {
     var (left, right) = (ErrorCounts(), ErrorCounts())
     left.note("4301", "too many")

@@ -3,8 +3,7 @@ import Testing
 
 @testable import pusher_cli
 
-@Suite("The chart of the delays")
-struct DelayChartTests {
+struct `The chart of the delays` {
   private func row(_ p50: Int?, _ p99: Int?, lost: Int = 0) -> BenchSeconds.Row {
     .init(
       lost: lost, p50: p50.map { .milliseconds($0) }, p99: p99.map { .milliseconds($0) },
@@ -122,8 +121,7 @@ struct DelayImageTests {
   }
 }
 
-@Suite("The histogram of delays")
-struct DelayHistogramTests {
+struct `The histogram of delays` {
   private func histogram(_ delays: Duration...) -> DelayHistogram {
     var histogram = DelayHistogram()
     for delay in delays { histogram.record(delay) }

@@ -2,8 +2,7 @@ import Testing
 
 @testable import pusher_cli
 
-@Suite("The account of deliveries")
-struct DeliveryAccountTests {
+struct `The account of deliveries` {
   private let empty = DeliveryAccount(subscribers: 2, events: 130)
 
   private func accepted(_ numbers: some Sequence<Int>) -> EventSet {
@@ -65,8 +64,7 @@ struct DeliveryAccountTests {
   @Test func `an event counts once in a set`() { #expect(accepted([3, 3, 100]).count == 2) }
 }
 
-@Suite("The rows a second")
-struct BenchSecondsTests {
+struct `The rows a second` {
   @Test func `deliveries count when they come, losses when the event was due`() {
     var seconds = BenchSeconds()
     seconds.count(\.sent, 2, at: .milliseconds(900))
@@ -105,8 +103,7 @@ struct BenchSecondsTests {
   }
 }
 
-@Suite("Numbers of figures")
-struct BenchNumberTests {
+struct `Numbers of figures` {
   @Test(arguments: [
     (0.0, "0"), (1, "1"), (1.5, "1.5"), (0.0004, "0"), (0.0005, "0.001"), (12.3456, "12.346"),
     (-2.5, "-2.5"), (-0.0001, "0"), (1e14, "100000000000000"), (Double.infinity, "0"),

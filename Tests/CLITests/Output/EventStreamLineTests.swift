@@ -5,8 +5,7 @@ import Testing
 @testable import PusherLines
 @testable import pusher_cli
 
-@Suite("Event streams: JSON lines")
-struct EventStreamLineTests {
+struct `Event streams: JSON lines` {
   /// Returns the lines of a stream, by the writer's own choice and by the general way.
   private func lines(
     _ stream: String, receivedAt: String? = nil, _ change: (inout EventLineStyle) -> Void = { _ in }

@@ -5,8 +5,7 @@ import Testing
 @testable import PusherLines
 @testable import pusher_cli
 
-@Suite("--field: the printed bytes")
-struct FieldTextTests {
+struct `--field: the printed bytes` {
   private func written(
     _ data: [String], at path: String = "a", joins: Bool = false,
     _ change: (inout EventLineStyle) -> Void = { _ in }

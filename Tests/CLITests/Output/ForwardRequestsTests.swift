@@ -3,8 +3,7 @@ import Testing
 
 @testable import pusher_cli
 
-@Suite("What is told of a receiver that fails")
-struct OutageReportTests {
+struct `What is told of a receiver that fails` {
   /// Outcomes of an event, and if its failure was reported before.
   private enum Item {
     case fails(Int)
@@ -47,8 +46,7 @@ struct OutageReportTests {
   }
 }
 
-@Suite("The requests of --forward")
-struct ForwardRequestsTests {
+struct `The requests of --forward` {
   private func requests(_ random: UInt8 = 0) throws -> ForwardRequests {
     ForwardRequests(
       ForwardSettings(
@@ -118,8 +116,7 @@ struct ForwardRequestsTests {
   }
 }
 
-@Suite("The variables of a command of --exec")
-struct HookVariableTests {
+struct `The variables of a command of --exec` {
   @Test func `a peer's text is a variable when it has no NUL, and at most 4096 bytes of it`() {
     #expect(EventHook.variable("order.created") == "order.created")
     #expect(EventHook.variable(nil) == "")

@@ -5,7 +5,7 @@ import Testing
 @testable import pusher_cli
 
 /// Prometheus' page "Exposition formats", section "Text-based format".
-@Suite("The text of metrics") struct MetricFamilyTests {
+struct `The text of metrics` {
   @Test func `a family is its help, its type and a line for each sample`() {
     let families = [
       MetricFamily("a_total", "How many.", 3),
@@ -49,7 +49,7 @@ import Testing
   }
 }
 
-@Suite("Events by channel or name") struct NameCountsTests {
+struct `Events by channel or name` {
   private func noted(_ names: [String], in counts: NameCounts) -> NameCounts {
     for (place, name) in names.enumerated() {
       withView(Array(name.utf8)) { counts.note($0, bytes: place) }

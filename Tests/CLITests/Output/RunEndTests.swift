@@ -54,8 +54,7 @@ private struct Rig {
   }
 }
 
-@Suite("How a run ends")
-struct RunEndTests {
+struct `How a run ends` {
   private static let timedOut = RunEnd.Event.closed(.timeout(.seconds(5)))
   private static let lost = RunEnd.Event.closed(.lost(.unreachable, "", wasOpen: true))
   private static let causes: [(RunEnd.Event, RunEnd.Ending)] = [

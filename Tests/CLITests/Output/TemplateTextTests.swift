@@ -6,8 +6,7 @@ import Testing
 @testable import pusher_cli
 
 /// `--format` prints the same from the JSON line and field by field.
-@Suite("--format: both ways")
-struct TemplateTextTests {
+struct `--format: both ways` {
   private static func rig(
     _ format: String, hasTimestamps: Bool = false, service: PusherService? = .pusher
   ) throws -> PrinterRig {

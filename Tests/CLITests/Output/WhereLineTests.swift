@@ -6,8 +6,7 @@ import Testing
 @testable import pusher_cli
 
 /// The conditions of `--where` are about the printed line, whatever way an event takes.
-@Suite("--where: printed lines")
-struct WhereLineTests {
+struct `--where: printed lines` {
   private static let json = EventForm(output: .json, color: .never)
 
   private static let expressions = [
@@ -93,8 +92,7 @@ struct WhereLineTests {
 }
 
 /// What a run says at its end about events that it left out, or that never came.
-@Suite("Events that were left out")
-struct LeftOutTests {
+struct `Events that were left out` {
   /// Prints events of these names with the data 1, and returns what the run says about the rest.
   private func rejection(_ options: [String], _ names: String...) throws -> String {
     let settings = try SubscribeSettings(

@@ -2,7 +2,7 @@ import Foundation
 import PusherCore
 import Testing
 
-@Suite("bench, against servers whose losses are known", .runsPrograms)
+@Suite("bench, against servers whose losses are known", .runsProgramsFirst)
 struct BenchTests {
   private static let small = [
     "--subscribers", "20", "--channels", "3", "--rate", "200", "--time", "500ms",

@@ -5,7 +5,7 @@ import Testing
 @testable import pusher_cli
 
 /// docs/console.md, "An address that stays".
-@Suite("--console-token-file: the file") struct ConsoleTokenFileTests {
+struct `--console-token-file: the file` {
   private func token(_ path: String) throws -> String {
     try ConsoleTokenFile.token(in: path) { _ in }
   }

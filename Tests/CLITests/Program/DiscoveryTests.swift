@@ -5,7 +5,7 @@ import Testing
 
 @testable import pusher_cli
 
-@Suite("Which channels a search joins and leaves") struct ChannelSearchTests {
+struct `Which channels a search joins and leaves` {
   private typealias Listed = ChannelSearch.Listed
 
   private func take(
@@ -171,7 +171,7 @@ import Testing
   }
 }
 
-@Suite("Channels by pattern: settings") struct DiscoverySettingsTests {
+struct `Channels by pattern: settings` {
   private static let app = [
     "PUSHER_APP_KEY": "k", "PUSHER_APP_SECRET": "s", "PUSHER_APP_ID": "1",
   ]

@@ -2,7 +2,8 @@ import Foundation
 import PusherCore
 import Testing
 
-@Suite("A browser that tests drive", .serialized, .needsBrowser, .runsProgramsFirst)
+@Suite(
+  "A browser that tests drive", .serialized, .sharesBrowser, .needsBrowser, .runsProgramsFirst)
 struct DrivenBrowserTests {
   // MARK: The mouse
 
@@ -69,7 +70,7 @@ struct DrivenBrowserTests {
     let site = try PageSite.serve(
       ["/": PageSite.document(body), "/good.js": "var good = 1; try { eval('1') } catch {}"],
       policy: "default-src 'self'; img-src 'self' data:; style-src 'unsafe-inline'")
-    let page = try DevToolsBrowser().page()
+    let page = try SuiteBrowser.current().page()
     try page.open(site.url())
     #expect(try page.evaluate("[typeof good, typeof inline]") == ["number", "undefined"])
     let log = try page.log
@@ -124,7 +125,7 @@ struct DrivenBrowserTests {
         </script><a id="away" href="\(far)/window" target="_blank" rel="noopener">away</a>
         """)
     ])
-    let page = try DevToolsBrowser().page()
+    let page = try SuiteBrowser.current().page()
     try page.open(site.url())
     try page.click("#away")
     let expected =

@@ -4,7 +4,7 @@ import Testing
 
 @testable import pusher_cli
 
-@Suite("The lines that --stdin understands") struct InputOrderTests {
+struct `The lines that --stdin understands` {
   @Test func `a client event, a subscription and its end`() throws {
     let event = try ClientEvent(channel: "private-a", name: "client-x", data: ["n": 1.10])
     let line = #"{"event":"client-x","channel":"private-a","data":{"n":1.1},"received_at":"now"}"#

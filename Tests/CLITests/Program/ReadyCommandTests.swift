@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@Suite("--on-ready: a command once events are sure to come", .runsPrograms)
+@Suite("--on-ready: a command once events are sure to come", .runsProgramsFirst)
 struct ReadyCommandTests {
   @Test func `with all channels --on-ready begins, once, and prints on standard error`() throws {
     let isAllowed = Gate()

@@ -4,7 +4,7 @@ import Testing
 
 @testable import pusher_cli
 
-@Suite("What README, help and manual show, run as it is printed", .runsPrograms)
+@Suite("What README, help and manual show, run as it is printed", .runsProgramsFirst)
 struct RecipeTests {
   @Test func `the first thing shown prints the events of an app's settings`() throws {
     let session = ShownSession(try Documentation.readme("console")[0])
@@ -147,7 +147,7 @@ private final class RecipePlay {
       }
     }
     try stage.write("start-build.sh", "#!/bin/sh\nexit 0\n")
-    let brief = block.replacing("5m", with: "3s")
+    let brief = block.replacing("5m", with: "1s")
     #expect(brief != block)
     #expect(try stage.start(brief, environment).result().ending == .exited(124))
   }

@@ -4,7 +4,8 @@ import Testing
 
 /// `serve --redis --webhook-delay`: servers coordinate delayed departures, so that reports
 /// alternate.
-@Suite("serve --redis: held-back departures", .runsPrograms, .enabled(if: RedisProgram.isInstalled))
+@Suite(
+  "serve --redis: held-back departures", .runsProgramsFirst, .enabled(if: RedisProgram.isInstalled))
 struct ServeRedisDepartureTests: WebhookWatcher {
   private let redis: RedisProgram
   let receiver: ChildProgram

@@ -3,7 +3,7 @@ import PusherCore
 import Testing
 
 /// `serve --redis --webhook`: servers report each change once, whatever Redis has forgotten.
-@Suite("serve --redis: webhooks", .runsPrograms, .enabled(if: RedisProgram.isInstalled))
+@Suite("serve --redis: webhooks", .runsProgramsFirst, .enabled(if: RedisProgram.isInstalled))
 struct ServeRedisHooksTests: WebhookWatcher {
   private let redis: RedisProgram
   let receiver: ChildProgram

@@ -4,7 +4,7 @@ import Testing
 
 /// `serve --redis` with a Redis that refuses commands: the server reports it, claims nothing and
 /// recovers with Redis.
-@Suite("serve --redis: refusals", .runsPrograms, .enabled(if: RedisProgram.isInstalled))
+@Suite("serve --redis: refusals", .runsProgramsFirst, .enabled(if: RedisProgram.isInstalled))
 struct ServeRedisRefusalTests {
   private let redis: RedisProgram
 

@@ -72,7 +72,7 @@ private struct Watcher {
   }
 }
 
-@Suite("What webhook send makes of looks and members") struct WebhookWatchTests {
+struct `What webhook send makes of looks and members` {
   // MARK: Looks
 
   @Test func `a channel is occupied when a look finds it, and vacated when a later one does not`() {

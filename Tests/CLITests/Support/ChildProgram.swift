@@ -165,7 +165,8 @@ final class ChildProgram {
       guard SystemClock.now() < deadline else {
         throw Late("the process did not end within \(limit); \(whatIsKnown)")
       }
-      fill(output: readsOutput, timeout: 2)
+      // The end of standard error ends the wait at once.
+      fill(output: readsOutput, timeout: errors?.hasEnded == false ? 50 : 2)
     }
   }
 

@@ -40,7 +40,7 @@ extension DevToolsBrowser {
     page: BrowserPage, site: ScriptedServer
   ) {
     let site = try PageSite.serve(["/": PageSite.document(body, style: style)])
-    let page = try DevToolsBrowser().page()
+    let page = try SuiteBrowser.current().page()
     try page.open(site.url())
     return (page, site)
   }

@@ -18,15 +18,18 @@ final class PipeReader {
   deinit { close(descriptor) }
 
   func fill() {
-    var piece = [UInt8](repeating: 0, count: 262_144)
-    let count = read(descriptor, &piece, piece.count)
+    var count = 0
+    let piece = [UInt8](unsafeUninitializedCapacity: 262_144) { space, size in
+      count = read(descriptor, space.baseAddress, space.count)
+      size = max(0, count)
+    }
     if count > 0 {
       if start > 1 << 20 {
         bytes.removeFirst(start)
         scanned -= start
         start = 0
       }
-      bytes.append(contentsOf: piece[..<count])
+      bytes += piece
     } else if count == 0 || errno != EAGAIN && errno != EINTR {
       hasEnded = true
     }
@@ -34,7 +37,13 @@ final class PipeReader {
 
   /// Returns the next line without its end, or `nil` without a whole line.
   func takeLine(endedBy terminator: UInt8) -> [UInt8]? {
-    guard let end = bytes[scanned...].firstIndex(of: terminator) else {
+    let end = bytes.withUnsafeBytes { all -> Int? in
+      guard let first = all.baseAddress, scanned < all.count,
+        let found = memchr(first + scanned, Int32(terminator), all.count - scanned)
+      else { return nil }
+      return UnsafeRawPointer(found) - first
+    }
+    guard let end else {
       scanned = bytes.count
       return nil
     }

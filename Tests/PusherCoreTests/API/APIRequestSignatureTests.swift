@@ -5,8 +5,7 @@ private let key = "278d425bdf160c739803"
 private let secret = "7ad3773142a6692b25b8"
 
 /// Pusher's pages "HTTP API reference" and "Webhooks".
-@Suite("HTTP API: signatures, calls that inspect, batches and webhooks")
-struct APIRequestSignatureTests {
+struct `HTTP API: signatures, calls that inspect, batches and webhooks` {
   private let body = #"{"name":"foo","channels":["project-3"],"data":"{\"some\":\"data\"}"}"#
 
   @Test func `a POST is signed with the digest of its body`() {

@@ -1,7 +1,7 @@
 import PusherCore
 import Testing
 
-@Suite("HTTP API, POST event") struct TriggerRequestTests {
+struct `HTTP API, POST event` {
   private static let long = String(repeating: "x", count: 10_241)
 
   @Test(arguments: [
@@ -69,7 +69,7 @@ import Testing
   }
 }
 
-@Suite("HTTP API, answers") struct APIAnswerTests {
+struct `HTTP API, answers` {
   @Test(arguments: [
     (200, APIAnswer.accepted(body: "words")), (202, .accepted(body: "words")),
     (400, .rejected(status: 400, reason: "words")),

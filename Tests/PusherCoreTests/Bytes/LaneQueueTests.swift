@@ -2,7 +2,7 @@ import PusherCore
 import TestSupport
 import Testing
 
-@Suite("Which item may start now") struct LaneQueueTests {
+struct `Which item may start now` {
   private func queue(jobs: Int, _ events: String...) -> LaneQueue<String> {
     var queue = LaneQueue<String>(jobs: jobs)
     for event in events { queue.add(event, lane: String(event.prefix(1)), cost: 10) }

@@ -2,7 +2,7 @@ import PusherCore
 import TestSupport
 import Testing
 
-@Suite("UTF-8 validation (RFC 3629 section 4)") struct UTF8ValidatorTests {
+struct `UTF-8 validation (RFC 3629 section 4)` {
   private static let valid = [
     "", "plain", "κόσμε", "日本語", "𝄞 clef",
     "\u{0}\u{7F}\u{80}\u{7FF}\u{800}\u{FFFF}\u{10000}\u{10FFFF}",

@@ -2,8 +2,7 @@ import PusherCore
 import TestSupport
 import Testing
 
-@Suite("Keys of encrypted channels: the page on end-to-end encryption")
-struct ChannelEncryptionTests {
+struct `Keys of encrypted channels: the page on end-to-end encryption` {
   private static let masterKey = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="
   private static let secret = "EYp9Iw61We0SSO8i4YNMUxqo4TeGPjdBtcgzC9ocVl0="
   private static let ciphertext = "dDUITubPmLKMfyqhvbzAKGrQhFTfUqunEAva4vnZAzD8"

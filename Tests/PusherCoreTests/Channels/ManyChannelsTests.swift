@@ -2,7 +2,7 @@ import Testing
 
 @testable import PusherCore
 
-@Suite("Session: ten thousand channels and members") struct ManyChannelsTests {
+struct `Session: ten thousand channels and members` {
   /// Returns the number of entries that a session examines while `count` channels are joined, lost,
   /// joined again and left.
   private func looks(channels count: Int) -> Int {

@@ -2,7 +2,7 @@ import PusherCore
 import TestSupport
 import Testing
 
-@Suite("Services and their names") struct ServiceNamesTests {
+struct `Services and their names` {
   @Test func `hosts are those of the cluster, or of apps that name none`() {
     #expect(PusherService.pusher.host(cluster: "eu") == "ws-eu.pusher.com")
     #expect(PusherService.pusher.apiHost(cluster: "eu") == "api-eu.pusher.com")

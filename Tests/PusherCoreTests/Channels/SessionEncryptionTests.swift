@@ -2,7 +2,7 @@ import PusherCore
 import TestSupport
 import Testing
 
-@Suite("Session: encrypted channels") struct SessionEncryptionTests {
+struct `Session: encrypted channels` {
   private static let channel = "private-encrypted-demo"
   private static let oldSecret = Base64.encode([UInt8](repeating: 1, count: 32))
   private static let newSecret = Base64.encode([UInt8](repeating: 2, count: 32))

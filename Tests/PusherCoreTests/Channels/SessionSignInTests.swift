@@ -2,7 +2,7 @@ import PusherCore
 import TestSupport
 import Testing
 
-@Suite("Session: the page on authenticating users") struct SessionSignInTests {
+struct `Session: the page on authenticating users` {
   private static let user = PusherUserAuth(auth: "k:s", userData: #"{"id":"7"}"#)
   private static let signIn = SessionOutput.send(
     #"{"event":"pusher:signin","data":{"auth":"k:s","user_data":"{\"id\":\"7\"}"}}"#)

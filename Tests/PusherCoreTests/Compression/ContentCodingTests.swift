@@ -2,7 +2,7 @@ import PusherCore
 import TestSupport
 import Testing
 
-@Suite("Content codings (RFC 9110 section 8.4.1)") struct ContentDecoderTests {
+struct `Content codings (RFC 9110 section 8.4.1)` {
   private static let text = "data: hello\n\n"
   private static let gzip = wire(
     "1f8b0800000000000203 4b492c49b452c848cdc9c9e7e20200 1d739dd4 0d000000")
@@ -83,7 +83,7 @@ import Testing
   }
 }
 
-@Suite("Encoding whole bodies (RFC 9110 section 8.4.1.3)") struct ContentEncoderTests {
+struct `Encoding whole bodies (RFC 9110 section 8.4.1.3)` {
   @Test(arguments: [0, 1, 2, 1000, 65_535, 300_000])
   func `what is written as gzip is read back`(count: Int) throws {
     var random = SeededGenerator(seed: UInt64(count))

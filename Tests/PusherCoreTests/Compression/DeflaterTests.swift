@@ -14,7 +14,7 @@ extension Deflater {
   }
 }
 
-@Suite("Deflating messages (RFC 7692 section 7.2.1)") struct DeflaterTests {
+struct `Deflating messages (RFC 7692 section 7.2.1)` {
   @Test func `the vectors of section 7.2.3 are written`() {
     let deflater = Deflater(windowBits: 15)
     let hello = [UInt8]("Hello".utf8)

@@ -8,7 +8,7 @@ extension Inflater {
   }
 }
 
-@Suite("Inflating messages (RFC 7692 sections 7.2.2 and 7.2.3)") struct InflaterTests {
+struct `Inflating messages (RFC 7692 sections 7.2.2 and 7.2.3)` {
   private func message(_ inflater: Inflater, _ bytes: [UInt8], limit: Int = 1000) throws -> String {
     let output = ByteBuffer()
     try inflater.inflate(bytes, into: output, limit: limit)

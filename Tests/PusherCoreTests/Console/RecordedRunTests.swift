@@ -108,7 +108,7 @@ struct `The console: a past run` {
   }
 
   @Test func `blank lines without end hold nothing up`() throws {
-    let console = try console(String(repeating: "\n", count: 32 << 20))
+    let console = try console(String(repeating: "\n", count: 8 << 20))
     #expect(try answersOthers(console))
   }
 

@@ -1,7 +1,7 @@
 import PusherCore
 import Testing
 
-@Suite("SecretBox: NaCl's crypto_secretbox") struct SecretBoxTests {
+struct `SecretBox: NaCl's crypto_secretbox` {
   private let key = Array(UInt8(0)..<32)
   private let nonce = Array(UInt8(0)..<24)
 

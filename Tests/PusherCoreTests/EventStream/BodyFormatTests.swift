@@ -2,7 +2,7 @@ import PusherCore
 import TestSupport
 import Testing
 
-@Suite("What an answer is read as, by its Content-Type") struct BodyFormatTests {
+struct `What an answer is read as, by its Content-Type` {
   @Test(
     arguments: [
       (
@@ -59,7 +59,7 @@ import Testing
   }
 }
 
-@Suite("A body without an event, in words") struct BodySampleTests {
+struct `A body without an event, in words` {
   private func sample(
     _ pieces: [String], type: String? = "text/html", format: BodyFormat = .eventStream
   ) -> BodySample {

@@ -3,7 +3,7 @@ import Testing
 
 @testable import PusherCore
 
-@Suite("Event source: when it asks again (HTML section 9.2.3)") struct EventSourceSessionTests {
+struct `Event source: when it asks again (HTML section 9.2.3)` {
   private static let refused = ConnectionLoss.refused(status: 404, reason: "Not Found")
 
   private static func asking(_ status: Int, _ wait: Duration?) -> ConnectionLoss {

@@ -2,7 +2,7 @@ import PusherCore
 import TestSupport
 import Testing
 
-@Suite("Event streams (HTML Living Standard section 9.2)") struct EventStreamParserTests {
+struct `Event streams (HTML Living Standard section 9.2)` {
   @Test(arguments: EventStreamSample.all)
   func `a stream gives the events that the standard asks for`(_ sample: EventStreamSample) {
     sample.check()
@@ -63,7 +63,7 @@ import Testing
   }
 }
 
-@Suite("Event streams: limits") struct EventStreamLimitTests {
+struct `Event streams: limits` {
   private let limits = EventStreamLimits(line: 20, event: 30)
 
   private func read(_ text: String) -> StreamReading {
@@ -109,7 +109,7 @@ import Testing
   }
 }
 
-@Suite("Mending UTF-8 (Encoding standard, UTF-8 decoder)") struct UTF8RepairTests {
+struct `Mending UTF-8 (Encoding standard, UTF-8 decoder)` {
   @Test func `each maximal part that is wrong becomes one replacement character`() {
     let cases: [(hex: String, text: String)] = [
       ("61 62", "ab"), ("80", "\u{FFFD}"), ("C0 AF", "\u{FFFD}\u{FFFD}"), ("E2 82", "\u{FFFD}"),

@@ -2,7 +2,7 @@ import PusherCore
 import TestSupport
 import Testing
 
-@Suite("Event streams: random round trips") struct EventStreamRoundTripTests {
+struct `Event streams: random round trips` {
   @Test(arguments: 0..<8 as Range<UInt64>)
   func `events come out as they went in, however they are written and cut`(seed: UInt64) {
     var random = SeededGenerator(seed: seed)
@@ -71,7 +71,7 @@ private struct RandomEventStream {
 }
 
 /// The HTML standard, section "Server-sent events".
-@Suite("Event streams: what is written is what is read") struct EventStreamWriterTests {
+struct `Event streams: what is written is what is read` {
   @Test(arguments: [
     ("{}", "data: {}\n"),
     ("a\nb\r\nc\rd\n\nevent: x", "data: a\ndata: b\ndata: c\ndata: d\ndata: \ndata: event: x\n"),

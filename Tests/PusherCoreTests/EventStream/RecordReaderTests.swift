@@ -49,7 +49,7 @@ extension EventStreamSample {
   ]
 }
 
-@Suite("Bodies that are no event stream") struct RecordReaderTests {
+struct `Bodies that are no event stream` {
   @Test(arguments: EventStreamSample.records)
   func `a record is an event as soon as it ends`(_ sample: EventStreamSample) {
     sample.check()
@@ -83,7 +83,7 @@ extension EventStreamSample {
   }
 }
 
-@Suite("Bodies that are no event stream: their end") struct RecordEndTests {
+struct `Bodies that are no event stream: their end` {
   @Test(arguments: [
     (#"{"a":1}"#, true, true), ("[1]", true, true), (#""a""#, true, true),
     // More digits, or more of a word, may be missing.
@@ -138,7 +138,7 @@ extension EventStreamSample {
   }
 }
 
-@Suite("Bodies that are no event stream: limits") struct RecordLimitTests {
+struct `Bodies that are no event stream: limits` {
   private let limits = EventStreamLimits(line: 20, event: 10)
 
   private func read(_ text: String, _ format: BodyFormat) -> StreamReading {

@@ -3,8 +3,7 @@ import Testing
 
 @testable import PusherCore
 
-@Suite("The place where a stream begins (Mercure, Reconnection and State Reconciliation)")
-struct ResumptionTests {
+struct `The place where a stream begins (Mercure, Reconnection and State Reconciliation)` {
   private func resumption(_ asked: String?, _ fields: (String, String)...) -> Resumption? {
     Resumption(of: HTTPHeaders(fields), asked: asked)
   }
@@ -61,7 +60,7 @@ struct ResumptionTests {
   }
 }
 
-@Suite("Which event a new request can name") struct EventIDTests {
+struct `Which event a new request can name` {
   @Test(arguments: [
     ("", nil), ("42", nil), ("é \u{A0} \t", nil), (String(repeating: "x", count: 16_384), nil),
     ("8\u{7F}", "has a control character"), ("a\u{1}b", "has a control character"),

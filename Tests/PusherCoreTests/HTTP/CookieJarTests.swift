@@ -1,7 +1,7 @@
 import PusherCore
 import Testing
 
-@Suite("Cookies (RFC 6265)") struct CookieJarTests {
+struct `Cookies (RFC 6265)` {
   private static let now = WallTime(millisecondsSince1970: 1_795_225_171_121)
 
   private func jar(

@@ -2,7 +2,7 @@ import PusherCore
 import TestSupport
 import Testing
 
-@Suite("HTTP bodies (RFC 9112 sections 6 and 7)") struct HTTPBodyReaderTests {
+struct `HTTP bodies (RFC 9112 sections 6 and 7)` {
   private func head(_ fields: [(String, String)], status: Int = 200) -> HTTPResponseHead {
     HTTPResponseHead(status: status, reason: "", headers: HTTPHeaders(fields))
   }

@@ -2,7 +2,7 @@ import PusherCore
 import TestSupport
 import Testing
 
-@Suite("HTTP heads (RFC 9112 sections 2 to 5)") struct HTTPHeadParserTests {
+struct `HTTP heads (RFC 9112 sections 2 to 5)` {
   @Test func `a response head is taken off and the rest stays`() throws {
     let input = buffer("HTTP/1.1 200 OK\r\nContent-Type:  text/plain \r\nX: \r\n\r\nbody")
     let head = HTTPResponseHead(
@@ -148,7 +148,7 @@ import Testing
   }
 }
 
-@Suite("Accepted content codings (RFC 9110 section 12.5.3)") struct AcceptedCodingsTests {
+struct `Accepted content codings (RFC 9110 section 12.5.3)` {
   @Test(arguments: [
     (nil, false), ("", false), ("identity", false), ("gzip", true), ("GZip", true),
     ("x-gzip", true), ("gzip, deflate, br, zstd", true), ("br;q=1.0, gzip;q=0.5", true),

@@ -1,7 +1,7 @@
 import PusherCore
 import Testing
 
-@Suite("URLs (RFC 3986, RFC 6455 section 3)") struct HTTPURLTests {
+struct `URLs (RFC 3986, RFC 6455 section 3)` {
   @Test func `all parts are found`() throws {
     let url = try HTTPURL(parsing: "WSS://user:p%40ss@Ws-EU.pusher.com:8443/app/k?a=b&c=d?e#frag")
     #expect(url.scheme == .wss && url.isSecure && url.userInfo == "user:p%40ss")

@@ -4,7 +4,7 @@ import Testing
 @testable import PusherCore
 @testable import PusherLines
 
-@Suite("The path to a field") struct FieldPathTests {
+struct `The path to a field` {
   private func value(_ path: String, in json: String) throws -> String? {
     let path = try FieldPath(path)
     return withView(Array(json.utf8)) { path.value(in: $0)?.text }
@@ -166,7 +166,7 @@ private func compacted(_ json: String) throws -> [UInt8] {
   return compact.view.array
 }
 
-@Suite("A path into JSON") struct JSONPathTests {
+struct `A path into JSON` {
   @Test(arguments: 0..<8 as Range<UInt64>)
   func `random paths lead to the values of the parsed tree, in any spelling`(seed: UInt64) throws {
     var random = SeededGenerator(seed: seed)

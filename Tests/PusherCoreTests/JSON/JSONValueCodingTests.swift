@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Foundation's coders decide: same JSON, same types, same values.
-@Suite("JSON values as types of your own") struct JSONValueCodingTests {
+struct `JSON values as types of your own` {
   private struct Order: Codable, Equatable {
     enum State: String, Codable { case open, paid }
 

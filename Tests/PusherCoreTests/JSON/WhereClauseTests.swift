@@ -27,7 +27,7 @@ private func holds(_ text: String, data: String) throws -> Bool {
   try holds(text, #"{"event":"e","channel":"c","data":"# + data + "}\n")
 }
 
-@Suite("--where: expressions") struct WhereParserTests {
+struct `--where: expressions` {
   @Test(arguments: [
     "data", "event", "channel", "user_id", "id", "data.id", "data[0]", "data[0][12].a",
     "data.user-id", "data.\u{E9}.$x:y", " data ", "data.a==1", "data.a == 1",
@@ -87,7 +87,7 @@ private func holds(_ text: String, data: String) throws -> Bool {
   }
 }
 
-@Suite("--where: values") struct WhereClauseTests {
+struct `--where: values` {
   private static let paths: [(String, String, Bool)] = [
     ("data", "null", true), ("data.a", #"{"a":null}"#, true), ("data.a", #"{"b":1}"#, false),
     ("data.a", "[1]", false), ("data.a", "1", false), ("data.a", #""a""#, false),
@@ -224,7 +224,7 @@ private func holds(_ text: String, data: String) throws -> Bool {
   }
 }
 
-@Suite("--where: filters and patterns") struct WhereLimitTests {
+struct `--where: filters and patterns` {
   @Test func `a filter wants all of its conditions, and there is none without conditions`() throws {
     #expect(WhereFilter([]) == nil)
     let filter = try #require(WhereFilter([WhereClause("data.a == 1"), WhereClause("data.b")]))

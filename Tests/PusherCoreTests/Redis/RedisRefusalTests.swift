@@ -94,13 +94,13 @@ struct RedisRefusalTests {
 
   @Test func `an answer of Redis with any number or kind of value traps nowhere`() throws {
     let harness = try LoopHarness()
-    let nodes = try (1...4).map { seed -> Node in
+    let nodes = try (1...8).map { seed -> Node in
       let node = try Node(harness)
       var random = SeededGenerator(seed: UInt64(seed))
       node.redis.answer = { [unowned node] count, command in
         let isSubscription = command[0].uppercased().hasSuffix("SUBSCRIBE")
         // The first few answers belong to the link.
-        guard count > 8, node.refusals < 40, !isSubscription, random.below(3) == 0 else {
+        guard count > 8, node.refusals < 20, !isSubscription, random.below(3) == 0 else {
           return nil
         }
         node.refusals += 1
@@ -114,7 +114,7 @@ struct RedisRefusalTests {
     #expect(
       run(harness) {
         nodes.allSatisfy {
-          $0.redis.answers > 60 && ($0.refusals == 40 || $0.server.ailment == nil)
+          $0.redis.answers > 30 && ($0.refusals == 20 || $0.server.ailment == nil)
         }
       })
     for node in nodes { node.redis.answer = { _, _ in nil } }

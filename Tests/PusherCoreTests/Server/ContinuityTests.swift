@@ -4,8 +4,7 @@ import TestSupport
 import Testing
 
 /// Protocol V2 on `serve`: sockudo's pages "Protocol V2" and "History and recovery".
-@Suite("Protocol V2 of the server")
-struct ContinuityTests {
+struct `Protocol V2 of the server` {
   private let hub = Hub.forTests { $0.recoveryEvents = 3 }
 
   private func publish(_ numbers: ClosedRange<Int>, on channel: String = "a", at now: Int = 0) {

@@ -1,7 +1,7 @@
 import PusherCore
 import Testing
 
-@Suite("Signing in this process") struct SecretSignerTests {
+struct `Signing in this process` {
   private let signature = SubscriptionSignature(
     key: "278d425bdf160c739803", secret: "7ad3773142a6692b25b8")
 

@@ -2,7 +2,7 @@ import PusherCore
 import TestSupport
 import Testing
 
-@Suite("Many deadlines as one source") final class DeadlineQueueTests {
+final class `Many deadlines as one source` {
   private let queue = DeadlineQueue()
   /// The deadlines of the calls.
   private var seen: [Int64] = []
@@ -83,7 +83,7 @@ import Testing
   }
 }
 
-@Suite("A precise timer") struct PreciseTimerTests {
+struct `A precise timer` {
   @Test func `a timer calls once, at its time, and not before`() throws {
     let harness = try LoopHarness()
     var calls: [Instant] = []

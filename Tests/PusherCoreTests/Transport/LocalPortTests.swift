@@ -4,7 +4,7 @@ import Testing
 @testable import PusherCore
 
 /// `connect(2)`, sections "EINPROGRESS" and "EINTR"; `listen(2)`, section "backlog".
-@Suite("Whether a port of this machine refuses") struct LocalPortTests {
+struct `Whether a port of this machine refuses` {
   private static let anyPort = SocketAddress(family: .ipv4, octets: [127, 0, 0, 1], port: 0)
 
   @Test func `a port with a listener is open, and refuses once the listener is gone`() throws {

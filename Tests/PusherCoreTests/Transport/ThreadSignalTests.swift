@@ -3,7 +3,7 @@ import Testing
 
 @testable import PusherCore
 
-@Suite("The signals of the library's threads") struct ThreadSignalTests {
+struct `The signals of the library's threads` {
   private static let numbers = Int32(1)..<32
 
   /// The signals that the calling thread blocks.

@@ -2,7 +2,7 @@ import PusherCore
 import TestSupport
 import Testing
 
-@Suite("The close handshake (RFC 6455 sections 5.5.1 and 7)") struct CloseHandshakeTests {
+struct `The close handshake (RFC 6455 sections 5.5.1 and 7)` {
   @Test func `a close frame is answered with its code, if it has one`() {
     let client = WebSocketConnection.client()
     let close = frame(.close, wire("0f a9") + [UInt8]("no such app".utf8))

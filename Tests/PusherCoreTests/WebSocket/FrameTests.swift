@@ -2,7 +2,7 @@ import PusherCore
 import TestSupport
 import Testing
 
-@Suite("Frames (RFC 6455 sections 5.2 to 5.7)") struct FrameTests {
+struct `Frames (RFC 6455 sections 5.2 to 5.7)` {
   private func decode(_ bytes: [UInt8]) throws -> FrameHeader? {
     try withView(bytes) { try FrameHeader.decode($0) }
   }

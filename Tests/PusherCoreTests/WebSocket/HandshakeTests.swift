@@ -2,7 +2,7 @@ import PusherCore
 import TestSupport
 import Testing
 
-@Suite("The opening handshake (RFC 6455 sections 1.3 and 4)") struct HandshakeTests {
+struct `The opening handshake (RFC 6455 sections 1.3 and 4)` {
   private static let key = [UInt8]("the sample nonce".utf8)
   private static let accept = "s3pPLMBiTxaQ9kYGzzhZRbK+xOo="
 

@@ -2,7 +2,7 @@ import PusherCore
 import TestSupport
 import Testing
 
-@Suite("Messages (RFC 6455 sections 5.4 to 5.6)") struct MessageTests {
+struct `Messages (RFC 6455 sections 5.4 to 5.6)` {
   @Test(arguments: [0, 1, 2, 125, 126, 127, 65_535, 65_536, 100_000])
   func `a text of any length arrives in both directions`(length: Int) {
     let text = String(repeating: "x", count: length)

@@ -2,7 +2,7 @@ import PusherCore
 import TestSupport
 import Testing
 
-@Suite("permessage-deflate (RFC 7692)") struct PerMessageDeflateTests {
+struct `permessage-deflate (RFC 7692)` {
   /// The extension with these parameters.
   private static func named(_ parameters: String) -> String {
     parameters.isEmpty ? "permessage-deflate" : "permessage-deflate; \(parameters)"

@@ -2,8 +2,7 @@ import PusherCore
 import TestSupport
 import Testing
 
-@Suite("Violations fail the connection (RFC 6455 sections 5, 7.1.7 and 8.1)")
-struct ViolationTests {
+struct `Violations fail the connection (RFC 6455 sections 5, 7.1.7 and 8.1)` {
   private func expectFailure(
     _ connection: WebSocketConnection, _ bytes: [UInt8], _ error: WebSocketError,
     after: [ReceivedEvent] = [], sourceLocation: SourceLocation = #_sourceLocation
