@@ -58,7 +58,7 @@ public final class OwnThread: TaskExecutor {
   }
 }
 
-/// Runs each async test on a thread of its own.
+/// Runs each test on a thread of its own.
 public struct OwnThreadTrait: TestTrait, SuiteTrait, TestScoping {
   /// A suite's trait applies to its tests.
   public var isRecursive: Bool { true }
@@ -74,6 +74,6 @@ public struct OwnThreadTrait: TestTrait, SuiteTrait, TestScoping {
 }
 
 extension Trait where Self == OwnThreadTrait {
-  /// For async tests only; tests without `await` gain nothing.
+  /// For tests that wait: two of them on the shared threads would stop all others.
   public static var ownThread: Self { OwnThreadTrait() }
 }

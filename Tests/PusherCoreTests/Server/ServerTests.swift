@@ -3,7 +3,7 @@ import PusherServer
 import TestSupport
 import Testing
 
-struct `The server over loopback` {
+@Suite(.ownThread) struct `The server over loopback` {
   @Test func `events of the API reach public, private and presence subscribers in order`() throws {
     let test = try ServerHarness()
     let socket = try test.established()

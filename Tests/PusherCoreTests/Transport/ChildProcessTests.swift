@@ -1,9 +1,10 @@
 import Foundation
+import TestSupport
 import Testing
 
 @testable import PusherCore
 
-struct ChildProcessTests {
+@Suite(.ownThread) struct ChildProcessTests {
   private func run(
     _ line: String, _ environment: [(name: String, value: String)] = [], input: [UInt8] = [],
     outputLimit: Int = 65_536, timeout: Duration? = .seconds(10)
