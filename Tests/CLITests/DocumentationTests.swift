@@ -3,7 +3,7 @@ import Testing
 
 @testable import pusher_cli
 
-struct `Help and manual` {
+@Suite(.runsPrograms) struct `Help and manual` {
   private static let working = Command.allCases.filter { $0 != .help && $0 != .version }
 
   private static func manual() throws -> String {

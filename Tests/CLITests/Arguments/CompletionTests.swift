@@ -3,7 +3,7 @@ import Testing
 
 @testable import pusher_cli
 
-struct `Completion in shells` {
+@Suite(.runsPrograms) struct `Completion in shells` {
   private func file(_ script: CompletionScript) throws -> String {
     try TemporaryFolder.shared.file("completion.\(script.rawValue)", holding: script.text)
   }
@@ -210,7 +210,7 @@ struct `Completion in shells` {
   private static let typing = #"""
     zmodload zsh/zpty
     zpty shell "zsh -f -i"
-    zpty -w shell "PROMPT=; autoload -Uz compinit; compinit -D -u; setopt no_auto_menu; LISTMAX=1000"
+    zpty -w shell "PROMPT=; autoload -Uz compinit; compinit -u -d ${1:h}/zcompdump; setopt no_auto_menu; LISTMAX=1000"
     zpty -w shell "stty -echo; source $1; zle -C list list-choices _main_complete; bindkey '^I' list; print -n BEG; print IN"
     while zpty -r shell line; do [[ $line == *BEGIN* ]] && break; done
     zpty -w -n shell "pusher-cli $2"$'	'

@@ -2,7 +2,7 @@ import Testing
 
 @testable import pusher_cli
 
-struct `config: the settings and where they come from` {
+@Suite(.runsPrograms) struct `config: the settings and where they come from` {
   private func rows(
     _ line: String, _ environment: [String: String] = [:], _ contents: [String: String] = [:]
   ) throws -> [String: ConfigSettings.Row] {
