@@ -21,10 +21,8 @@ import Testing
   private static func message(_ event: String, _ text: String, channel: String = "private-a")
     -> [UInt8]
   {
-    let data: JSONValue = [
-      "code": .null, "message": .string(text), "error": .string(text), "type": .string(text),
-      "user_data": .string(text),
-    ]
+    let names = event.hasPrefix("pusher:") ? ["message", "error", "type", "user_data"] : ["data"]
+    let data = JSONValue.object(names.map { .init($0, .string(text)) })
     let message: JSONValue = ["event": .string(event), "channel": .string(channel), "data": data]
     return Array(message.jsonText.utf8)
   }

@@ -2,8 +2,7 @@ import Foundation
 import PusherCore
 import Testing
 
-@Suite(
-  "A browser that tests drive", .serialized, .sharesBrowser, .needsBrowser, .runsProgramsFirst)
+@Suite("A driven browser", .serialized, .sharesBrowser, .needsBrowser, .runsProgramsFirst)
 struct DrivenBrowserTests {
   // MARK: The mouse
 

@@ -4,8 +4,7 @@ import Testing
 
 /// `serve --redis --webhook-delay`: servers coordinate delayed departures, so that reports
 /// alternate.
-@Suite(
-  "serve --redis: held-back departures", .runsProgramsFirst, .enabled(if: RedisProgram.isInstalled))
+@Suite("serve --redis: departures", .runsProgramsFirst, .enabled(if: RedisProgram.isInstalled))
 struct ServeRedisDepartureTests: WebhookWatcher {
   private let redis: RedisProgram
   let receiver: ChildProgram

@@ -4,8 +4,7 @@ import Testing
 
 /// `serve --redis`: servers of several processes act as one, and stay correct after the loss of a
 /// server or of Redis.
-@Suite(
-  "serve --redis, with redis-server", .runsProgramsFirst, .enabled(if: RedisProgram.isInstalled))
+@Suite("serve --redis", .runsProgramsFirst, .enabled(if: RedisProgram.isInstalled))
 struct ServeRedisTests {
   private let redis: RedisProgram
 

@@ -55,7 +55,7 @@ struct `The place where a stream begins (Mercure, Reconnection and State Reconci
     nil, "", "topic=a", "lastEventID", "lasteventid=7", "xlastEventID=7", "&&=&", "lastEventID=%",
     "lastEventID=%FF",
   ])
-  func `a query without such a parameter, or with a broken one, asks for nothing`(query: String?) {
+  func `a query that names no event, or one in a broken way, asks for nothing`(query: String?) {
     #expect(asked(query) == nil)
   }
 }

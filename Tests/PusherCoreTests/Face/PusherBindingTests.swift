@@ -27,7 +27,7 @@ import Testing
     return told.values.filter { !$0.hasSuffix(" end") }
   }
 
-  @Test func `bind by patterns, on the client and on a channel`() async throws {
+  @Test func `handlers bound by pattern, on client or channel, get what matches`() async throws {
     pusher.bind(matching: "order.*", "App\\Events\\*", eventCallback: note("client"))
     let binding = channel.bind(
       matching: "*", excluding: ["order.[0-9]", "end"], eventCallback: note("channel"))

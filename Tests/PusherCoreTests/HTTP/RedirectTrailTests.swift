@@ -62,7 +62,7 @@ struct RedirectTrailTests {
   @Test(arguments: [
     ("//b.test/x?secret", "//b.test/x"), ("wss://me:pass@b.test/x?token=1", "b.test/x"),
   ])
-  func `five are followed, the sixth is not, and the error shows no credentials`(
+  func `five redirects are followed, the sixth is not, and the error shows no credentials`(
     location: String, shown: String
   ) throws {
     var trail = try trail()
