@@ -56,9 +56,7 @@ package final class GuardedBytes {
   private func place(_ message: [UInt8], at first: UnsafeMutablePointer<UInt8>) -> ByteView {
     let last = first + message.count + ByteBuffer.padding
     precondition(first >= start && last <= end, "no room between the guards")
-    message.withUnsafeBufferPointer { bytes in
-      if let base = bytes.baseAddress { first.update(from: base, count: bytes.count) }
-    }
+    first.update(from: message, count: message.count)
     (first + message.count).update(
       from: Self.behind[message.count % 3], count: ByteBuffer.padding)
     return ByteView(base: first, count: message.count)

@@ -332,7 +332,7 @@ extension PusherConnection {
 
   /// Same as ``Pusher/disconnect()``.
   public func disconnect() {
-    // The end of a sequence that held the client lets it go on with what it has read already.
+    // First, because the end of a slow sequence resumes a client that has more events to handle.
     liveGeneration.store(0, ordering: .relaxed)
     endSequences()
     let isNeeded = state.withLock { state -> Bool in

@@ -22,7 +22,7 @@ import Testing
     -> [UInt8]
   {
     let names = event.hasPrefix("pusher:") ? ["message", "error", "type", "user_data"] : ["data"]
-    let data = JSONValue.object(names.map { .init($0, .string(text)) })
+    let data = JSONValue.object([.init("code", .null)] + names.map { .init($0, .string(text)) })
     let message: JSONValue = ["event": .string(event), "channel": .string(channel), "data": data]
     return Array(message.jsonText.utf8)
   }
