@@ -5,7 +5,7 @@ import Testing
 @Suite(.runsPrograms) struct `Tables of benchmarks` {
   @Test func `an unknown table ends the script with status 2, and the names that exist`() throws {
     let result = try PusherCLI.tool([
-      "BENCH_TABLES=sses", Documentation.folder + "/scripts/bench.sh",
+      "env", "BENCH_TABLES=sses", Documentation.folder + "/scripts/bench.sh",
     ])
     #expect(result.ending == .exited(2))
     #expect(result.errorText.hasPrefix("bench: no table is called 'sses'; there are: summary "))

@@ -10,6 +10,7 @@ package struct SpawnRequest {
     case inherited(Int32)
   }
 
+  /// A path, or a name of the search path.
   var executable: String
   var arguments: [String]
   var environment: [String: String]
@@ -39,7 +40,7 @@ package struct SystemFailure: Error, CustomStringConvertible {
   package init(_ call: String, _ code: Int32) { description = "\(call) failed with error \(code)" }
 }
 
-/// `posix_spawn` with all settings of a shell.
+/// `posix_spawnp` with all settings of a shell.
 ///
 /// Foundation's `Process` is not used: with some thousand open descriptors it reads beyond its list
 /// of them, which can end the tests.
@@ -82,7 +83,7 @@ package enum Spawn {
     let variables = request.environment.map { "\($0.key)=\($0.value)" }
     let code = withCStrings([request.executable] + request.arguments) { arguments in
       withCStrings(variables) { variables in
-        posix_spawn(&child, request.executable, &actions, &attributes, arguments, variables)
+        posix_spawnp(&child, request.executable, &actions, &attributes, arguments, variables)
       }
     }
     guard code == 0 else { throw SystemFailure("starting \(request.executable)", code) }
@@ -143,8 +144,6 @@ package enum Spawn {
     return (ends[0], ends[1])
   }
 
-  // MARK: Programs of the search path
-
   /// Starts a program without input.
   package static func program(
     _ words: [String], output: SpawnRequest.Descriptor = .nothing,
@@ -152,7 +151,7 @@ package enum Spawn {
   ) throws -> pid_t {
     try start(
       SpawnRequest(
-        executable: "/usr/bin/env", arguments: words,
+        executable: words[0], arguments: Array(words.dropFirst()),
         environment: ProcessInfo.processInfo.environment, output: output, errors: errors))
   }
 

@@ -52,8 +52,8 @@ import Testing
       $1 ? $0.path : TemporaryFolder.shared.file("screen")
     }
     let shell = try ChildProgram(
-      "/usr/bin/env",
-      ["sh", "-c", #"out=$1 err=$2; shift 2; exec "$0" "$@" >"$out" 2>"$err""#, PusherCLI.path]
+      "sh",
+      ["-c", #"out=$1 err=$2; shift 2; exec "$0" "$@" >"$out" 2>"$err""#, PusherCLI.path]
         + paths + ["subscribe"] + server.address + ["news"],
       environment: PusherCLI.environment.merging(["TERM": "xterm"]) { $1 })
     #expect(try shell.wait() == .exited(3))

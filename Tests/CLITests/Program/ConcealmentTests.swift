@@ -85,11 +85,11 @@ import Testing
     let line = #""$0" "$@" | cat; :"#
     let (program, environment, handed) = try forAnyUser()
     defer { for descriptor in handed { close(descriptor) } }
-    let command = ["/bin/sh", "-c", line, program, "subscribe"] + server.address + ["news"]
     let drop = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
+    let command =
+      (getuid() == 0 ? drop : []) + ["sh", "-c", line, program, "subscribe"] + server.address
     let shell = try ChildProgram(
-      "/usr/bin/env", (getuid() == 0 ? drop : []) + command, environment: environment,
-      handed: handed)
+      command[0], command.dropFirst() + ["news"], environment: environment, handed: handed)
     #expect(try shell.line().contains(#""event":"e""#))
     let id = try #require(
       shell.children.first {
@@ -121,8 +121,7 @@ import Testing
     let copy = TemporaryFolder.shared.file("program")
     // A copy made here could not start while a child of another test, just forked, holds it open.
     try ChildProgram(
-      "/usr/bin/env", ["install", "-m", "755", PusherCLI.path, copy],
-      environment: PusherCLI.environment
+      "install", ["-m", "755", PusherCLI.path, copy], environment: PusherCLI.environment
     ).result().expect()
     var environment = PusherCLI.environment
     var handed = [open(copy, O_RDONLY | O_CLOEXEC)]

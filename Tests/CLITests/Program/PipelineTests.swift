@@ -111,10 +111,10 @@ import Testing
   @Test func `what stands there is left to others`() throws {
     let server = try ScriptedServer.joined { try $0.send(event: "tick", data: "{}") }
     let script = #""$0" "$@" >/dev/null; cat"#
-    let arguments = ["sh", "-c", script, PusherCLI.path, "subscribe"] + server.address
+    let arguments = ["-c", script, PusherCLI.path, "subscribe"] + server.address
     let file = try TemporaryFolder.shared.file("input", holding: "for somebody else\n")
     let shell = try ChildProgram(
-      "/usr/bin/env", arguments + ["news", "-n", "1"], environment: PusherCLI.environment,
+      "sh", arguments + ["news", "-n", "1"], environment: PusherCLI.environment,
       input: .file(file))
     #expect(try shell.result().outputText == "for somebody else\n")
   }

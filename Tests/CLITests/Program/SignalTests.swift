@@ -116,8 +116,8 @@ struct SignalTests {
     let terminal = try PseudoTerminal()
     let script = #"for turn in 1 2 3; do "$0" "$@"; done; echo went on"#
     let shell = try ChildProgram(
-      "/usr/bin/env",
-      ["bash", "-c", script, PusherCLI.path, "subscribe"] + server.address + ["news"] + options,
+      "bash",
+      ["-c", script, PusherCLI.path, "subscribe"] + server.address + ["news"] + options,
       environment: PusherCLI.environment, on: terminal.path)
     try terminal.await("tick")
     terminal.type("\u{3}")

@@ -8,7 +8,7 @@ extension PusherCLI {
     environment: [String: String] = [:], input: ChildProgram.Input = .nothing
   ) throws -> ChildProgram {
     try ChildProgram(
-      "/usr/bin/env", [shell, "-c", script, path] + arguments,
+      shell, ["-c", script, path] + arguments,
       environment: self.environment.merging(environment) { $1 }, input: input)
   }
 

@@ -93,7 +93,8 @@ enum PusherCLI {
     let file = TemporaryFolder.shared.file("input")
     try Data(input).write(to: URL(filePath: file))
     defer { try? FileManager.default.removeItem(atPath: file) }
-    return try ChildProgram("/usr/bin/env", arguments, environment: environment, input: .file(file))
-      .result(within: limit)
+    return try ChildProgram(
+      arguments[0], Array(arguments.dropFirst()), environment: environment, input: .file(file)
+    ).result(within: limit)
   }
 }

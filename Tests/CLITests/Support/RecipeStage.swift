@@ -124,7 +124,7 @@ final class RecipeStage {
     let opening = "cd \"$STAGE/\(place)\"\n" + (merges ? "exec 2>&1\n" : "")
     try write("block.sh", opening + block + "\n")
     let all = PusherCLI.environment.merging(variables) { $1 }.merging(environment) { $1 }
-    return try ChildProgram("/usr/bin/env", [shell, "\(folder)/block.sh"], environment: all)
+    return try ChildProgram(shell, ["\(folder)/block.sh"], environment: all)
   }
 
   /// Asks the program of this command that a block has started to end.

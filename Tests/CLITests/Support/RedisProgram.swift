@@ -25,10 +25,10 @@ final class RedisProgram {
 
   private static func start(_ port: UInt16, _ folder: String) throws -> ChildProgram {
     try ChildProgram(
-      "/usr/bin/env",
+      "redis-server",
       [
-        "redis-server", "--port", "\(port)", "--bind", "127.0.0.1", "--dir", folder, "--save", "",
-        "--appendonly", "no", "--enable-debug-command", "yes",
+        "--port", "\(port)", "--bind", "127.0.0.1", "--dir", folder, "--save", "", "--appendonly",
+        "no", "--enable-debug-command", "yes",
       ], environment: PusherCLI.environment, output: .file("/dev/null"))
   }
 

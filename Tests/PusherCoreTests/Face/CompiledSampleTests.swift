@@ -34,7 +34,7 @@ private enum SampleCompiler {
       }
     let words =
       [
-        "-C", folder.path,
+        "env", "-C", folder.path,
         "swiftc", "-typecheck", "-wmo", "-parse-as-library", "-swift-version", "6", "-module-name",
         "Samples",
         // The compiler's own place for it is in the home directory, which may be read-only.
