@@ -4,7 +4,7 @@ import Testing
 @testable import pusher_cli
 
 /// The promise of docs/stability.md: the library's public declarations, and the version.
-@Suite(.runsPrograms) struct `What a release promises` {
+@Suite(.runsProgramsFirst) struct `What a release promises` {
   private static let modules = URL(filePath: PusherCLI.path).deletingLastPathComponent()
     .appending(path: "Modules").path
   private static let script = Documentation.folder + "/scripts/interface.py"

@@ -8,7 +8,7 @@ public import Testing
 /// a thread of their own too. On the shared threads they would queue behind every other test.
 public struct ProgramTestTrait: TestTrait, SuiteTrait, TestScoping {
   /// With this number of programs, each keeps its time limits on a machine with two processors.
-  private static let places = Places(count: 6)
+  private static let places = Places(count: 8)
   private static let gate = OwnThread()
 
   fileprivate let isFirst: Bool

@@ -6,7 +6,7 @@ import Testing
 @testable import pusher_cli
 
 /// Disclosure of settings: each row says if its value is secret.
-@Suite("Secrets in settings", .runsPrograms) struct DisclosureTests {
+@Suite("Secrets in settings") struct DisclosureTests {
   private static let marker = "SESAME"
 
   /// Returns values with a secret in them, in good forms and odd ones; none for rows without
@@ -150,29 +150,31 @@ import Testing
   }
 
   /// Nobody listens on port 1, so that each run says all that it says about a failure.
-  @Test(arguments: [
-    (
-      "subscribe private-a",
-      """
-      header = X-Token: SESAME
-      auth-endpoint = http://127.0.0.1:1/SESAME
-      auth-header = X-Token: SESAME
-      auth-param = token=SESAME
-      on-ready = true SESAME
-      exec = true SESAME
-      """
-    ),
-    (
-      "sse http://127.0.0.1:1/SESAME?SESAME",
-      """
-      header-command = echo X-Token: SESAME
-      forward = http://127.0.0.1:1/SESAME
-      forward-header = X-Token: SESAME
-      data = SESAME
-      """
-    ),
-    ("channels", "header = X-Token: SESAME"),
-  ])
+  @Test(
+    .runsPrograms,
+    arguments: [
+      (
+        "subscribe private-a",
+        """
+        header = X-Token: SESAME
+        auth-endpoint = http://127.0.0.1:1/SESAME
+        auth-header = X-Token: SESAME
+        auth-param = token=SESAME
+        on-ready = true SESAME
+        exec = true SESAME
+        """
+      ),
+      (
+        "sse http://127.0.0.1:1/SESAME?SESAME",
+        """
+        header-command = echo X-Token: SESAME
+        forward = http://127.0.0.1:1/SESAME
+        forward-header = X-Token: SESAME
+        data = SESAME
+        """
+      ),
+      ("channels", "header = X-Token: SESAME"),
+    ])
   func `a run that fails tells no secret of its settings`(line: String, options: String) throws {
     let words = line.split(separator: " ").map(String.init)
     let config = try TemporaryFolder.shared.file("config", holding: "[\(words[0])]\n\(options)\n")

@@ -4,8 +4,8 @@ import Testing
 
 /// docs/cluster.md: two servers, Redis and nginx, configured as on the page.
 @Suite(
-  "docs/cluster.md: two servers behind nginx", .runsPrograms, .needs(.nginx), .needs(.certificates),
-  .enabled(if: RedisProgram.isInstalled && PusherCLI.serving.isEmpty))
+  "docs/cluster.md: two servers behind nginx", .runsProgramsFirst, .needs(.nginx),
+  .needs(.certificates), .enabled(if: RedisProgram.isInstalled && PusherCLI.serving.isEmpty))
 struct ClusterPageTests {
   private let redis: RedisProgram
   private let servers: [LocalServer]

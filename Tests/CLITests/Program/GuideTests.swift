@@ -4,7 +4,7 @@ import Testing
 
 @testable import pusher_cli
 
-@Suite("docs/guide.md, run from the top to the end", .runsPrograms) struct GuideTests {
+@Suite("docs/guide.md, run from the top to the end", .runsProgramsFirst) struct GuideTests {
   private static func page() throws -> String { try Documentation.text("docs/guide.md") }
 
   @Test func `every session prints what it shows`() throws {

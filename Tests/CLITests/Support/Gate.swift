@@ -18,7 +18,7 @@ func waitUntil(
     if try isSo() { return }
     let now = SystemClock.now()
     guard now < deadline else { throw Late("in \(limit) it never was so: \(what())") }
-    usleep(UInt32(min(100_000, max(2000, start.duration(to: now).inSeconds * 3_000_000))))
+    usleep(UInt32(min(100_000, max(2000, start.duration(to: now).inSeconds * 9_000_000))))
   }
 }
 
