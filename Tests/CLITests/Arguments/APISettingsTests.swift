@@ -50,7 +50,7 @@ struct `Settings of the commands that ask and sign` {
       """ as Table)
   func `what cannot be asked, signed or sent is refused`(row: Table.Row) { row.expectRefusal() }
 
-  @Test func `lines and users`() throws {
+  @Test func `lines, channels of users and filters are read as what to ask or send`() throws {
     let lines = try trigger("--local - --rate 2.5/s --batch 3 -e x")
     #expect(lines.payload == .lines(event: "x"))
     #expect(lines.rate == 2.5 && lines.batchSize == 3 && lines.channels == [])

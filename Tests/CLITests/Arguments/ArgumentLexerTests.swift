@@ -180,7 +180,7 @@ struct `Choosing what to do` {
     (" webhook", .command(.webhook, complete: false)),
     (" webhook send", .webhook(.send, complete: false)),
   ])
-  func `topics have pages`(word: String, page: HelpPage) throws {
+  func `each topic of help has its page`(word: String, page: HelpPage) throws {
     let words = "help\(word)".split(separator: " ").map(String.init)
     #expect(try Invocation(words) == .page(page, .success))
   }

@@ -156,7 +156,7 @@ struct `Flags that do not go together` {
         == "--rate and --speed exclude each other; give one")
   }
 
-  @Test func `all of the table is tried`() {
+  @Test func `flags that exclude or need others are all tried`() {
     #expect(Self.exclusions.count > 40 && Self.needs.count > 30)
   }
 

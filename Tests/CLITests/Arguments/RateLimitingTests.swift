@@ -130,7 +130,7 @@ struct `The rate limit of serve --dialect reverb` {
     #expect(try limit(ofVariables: line + " LIMIT_MAX_ATTEMPTS=x") == nil)
   }
 
-  @Test func `the environment has them too`() throws {
+  @Test func `Reverb's variables set the rate limit too`() throws {
     let environment = [
       "REVERB_APP_KEY": "k", "REVERB_APP_SECRET": "s",
       "REVERB_APP_RATE_LIMITING_ENABLED": "(TRUE)", "REVERB_APP_RATE_LIMIT_MAX_ATTEMPTS": "7",

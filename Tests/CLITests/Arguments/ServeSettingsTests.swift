@@ -135,7 +135,7 @@ struct `Settings of serve` {
     ("127.0.0.1:0", "127.0.0.1", 0), (":7001", "127.0.0.1", 7001), ("[::1]:1", "::1", 1),
     ("localhost:65535", "localhost", 65_535),
   ])
-  func `an address to listen on`(text: String, host: String, port: Int) throws {
+  func `--listen takes a host, a port or both`(text: String, host: String, port: Int) throws {
     let listen = try serve("--listen " + text).server.listen
     #expect(listen.host == host && listen.port == port)
   }

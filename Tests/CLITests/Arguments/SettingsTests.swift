@@ -20,7 +20,7 @@ struct `Settings of subscribe` {
     #expect(settings.verbosity == .normal && settings.warnings == [])
   }
 
-  @Test func `everything that can be typed arrives`() throws {
+  @Test func `all options of subscribe reach its settings`() throws {
     let settings = try subscribe(
       "--key K --host h -p 6001 --scheme ws --path /pre/ -c a -c b a -e x* -x y -n 3 -W 1m "
         + "--idle-timeout 5 -t -0 -L --buffer 1M -o pretty --connect-timeout 3s "
@@ -101,7 +101,7 @@ struct `Settings of subscribe` {
   }
 
   @Test(arguments: [(164, 0), (165, 1), (200, 1)])
-  func `the length of a channel's name`(length: Int, warnings: Int) throws {
+  func `a long name of a channel is warned of, then refused`(length: Int, warnings: Int) throws {
     let name = String(repeating: "a", count: length)
     #expect(try subscribe("--local " + name).warnings.count == warnings)
     guard length == 200 else { return }
@@ -301,7 +301,7 @@ struct `Settings of trigger` {
     row.expectRefusal(after: "trigger ", files: PretendFiles(contents: ["-": "s"]))
   }
 
-  @Test func `channels and the connection left out`() throws {
+  @Test func `channels are named once, and the connection that is left out`() throws {
     let settings = try trigger("--local -c a -c b -c a -e x d --socket-id 12.34")
     #expect(settings.channels == ["a", "b"] && settings.socketID == "12.34")
     #expect(settings.connection.host == "127.0.0.1")

@@ -120,10 +120,10 @@ struct LocalPortsTests {
   }
 
   @Test(arguments: ["0 65535", "1 1", "1024\t65535\n"])
-  func `any range is read`(text: String) { #expect(LocalPorts(text) != nil) }
+  func `any range of local ports is read`(text: String) { #expect(LocalPorts(text) != nil) }
 
   @Test(arguments: ["", "1024", "2 1", "1 65536", "a b", "1 2 3"])
-  func `other text is no range`(text: String) { #expect(LocalPorts(text) == nil) }
+  func `other text is no range of local ports`(text: String) { #expect(LocalPorts(text) == nil) }
 }
 
 struct `The errors of a run of bench` {

@@ -39,7 +39,7 @@ struct `--field: the printed bytes` {
     (#""line\none\ttab""#, "line\none\ttab"), (#""\u001b[2J""#, "\u{1B}[2J"),
     (#""\ud800""#, "\u{FFFD}"),
   ])
-  func `text has neither quotes nor escapes`(value: String, printed: String) throws {
+  func `--field prints text without quotes and escapes`(value: String, printed: String) throws {
     #expect(try written([#"{"a":\#(value)}"#]) == printed + "\n")
   }
 

@@ -82,7 +82,7 @@ struct `The requests of --forward` {
     #expect(try key("7", times[0]) == key("7", #"{"event":"e","id":"7","data":1}"#))
   }
 
-  @Test func `without one it has a key of this run`() throws {
+  @Test func `without an id a request has a key of this run`() throws {
     #expect(try key("") == "00-1" && key("", run: 255) == "ff-1")
   }
 

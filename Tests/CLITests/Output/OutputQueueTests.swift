@@ -85,7 +85,7 @@ struct `What the written bytes say about ids` {
 }
 
 struct `A reader of standard error that stops` {
-  @Test func `holds nothing up, and is told what it missed`() throws {
+  @Test func `a stopped reader of errors holds nothing up, and is told what it missed`() throws {
     let (reading, writing) = try Spawn.pipe()
     defer { close(writing) }
     let errors = StandardError(writing)
@@ -108,7 +108,7 @@ struct `A reader of standard error that stops` {
   }
 
   @Test(arguments: [SIGINT, SIGTERM])
-  func `does not keep a signal from ending the program`(signal: Int32) throws {
+  func `a stopped reader of errors keeps no signal from ending the run`(signal: Int32) throws {
     let server = try ScriptedServer.joined { connection in
       for _ in 0..<3000 { try connection.send(event: "flood", data: Flood.data) }
     }

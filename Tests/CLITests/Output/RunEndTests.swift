@@ -68,7 +68,7 @@ struct `How a run ends` {
     (.signal(15), .signal(15)),
   ]
 
-  @Test func `without a cause it goes on`() {
+  @Test func `a run without a cause to end goes on`() {
     var rig = Rig()
     #expect(rig.steps() == [.proceed])
     #expect(rig.end.deadline == nil)

@@ -57,13 +57,13 @@ import Testing
       "serve", "webhook listen", "bench", "the wait of --local", "subscribe news", "sse URL",
       "trigger -c news -e e 1", "check",
     ], [SIGTERM, SIGINT])
-  func `does not make the program deaf`(command: String, signal: Int32) throws {
+  func `a signal that a parent blocked ends the program`(command: String, signal: Int32) throws {
     let (program, server) = try begin(command)
     try program.result(of: signal)
     withExtendedLifetime(server) {}
   }
 
-  @Test func `makes no command of --exec deaf, nor does one that ignores signals`() throws {
+  @Test func `commands of --exec hear signals that a parent blocked or ignores`() throws {
     let server = try Hooked.counting(1)
     let run = [
       PusherCLI.path, "subscribe", "news", "-n", "1", "--exec",
@@ -80,7 +80,7 @@ import Testing
     for mask in masks { #expect(UInt32(mask[1], radix: 16).map { $0 & 0x7FFF_FFFF } == 0) }
   }
 
-  @Test func `that ignores how its children end still gets a command's status`() throws {
+  @Test func `a parent that ignores how its children end still gets a command's status`() throws {
     let server = try Hooked.counting(1)
     let run = [PusherCLI.path, "subscribe", "news", "--exec", "exit 3"]
     try ChildProgram(

@@ -10,7 +10,7 @@ struct CallSignalTests {
   @Test(arguments: [
     (event, SIGINT), (["channels"], SIGTERM), (["subscribe", "news"], SIGINT),
   ])
-  func `while the server of --local is absent, told once`(command: [String], signal: Int32) throws {
+  func `a signal ends the wait for --local, told once`(command: [String], signal: Int32) throws {
     let port = String(try Loopback.closedPort())
     let program = try PusherCLI.start(
       command + ["--local", "--port", port, "--connect-timeout", "60s"])
@@ -51,7 +51,7 @@ struct CallSignalTests {
     #expect(!results.contains { $0.errorText.contains("nothing listens") })
   }
 
-  @Test func `while a line waits for another try, and while the next line is awaited`() throws {
+  @Test func `a signal ends a call that waits for another try or for a line`() throws {
     let server = try ScriptedServer.answering(503)
     let program = try PusherCLI.start(
       ["trigger", "-"] + server.address + ["--app-id", "1"], environment: Self.secret, input: .pipe)

@@ -25,7 +25,7 @@ struct ConsoleFigures {
   }
 
   @Test(arguments: [100_000, 500_000, 1_000_000])
-  func `of a long recording`(count: Int) throws {
+  func `the figures of a long recording are printed`(count: Int) throws {
     let file = TemporaryFolder.shared.file("run.jsonl")
     try Self.write(count, to: file)
     defer { try? FileManager.default.removeItem(atPath: file) }
@@ -72,7 +72,7 @@ struct ConsoleFigures {
     }
     """
 
-  @Test func `of a thousand events a second`() throws {
+  @Test func `the figures of a thousand events a second are printed`() throws {
     let site = try ConsoleSite()
     let page = try Self.page()
     try page.open(site.address)

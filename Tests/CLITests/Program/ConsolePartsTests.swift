@@ -25,5 +25,5 @@ struct ConsolePartsTests {
     #expect(!result.outputText.contains("tests 0\n"), "\(result.outputText)")
   }
 
-  @Test func `there are files of tests`() { #expect(Self.files.count >= 6) }
+  @Test func `there are files of tests for the page's parts`() { #expect(Self.files.count >= 6) }
 }

@@ -4,7 +4,7 @@ import Testing
 
 @Suite("The last line of a run that a signal ends", .runsPrograms) struct ExitLineTests {
   @Test(arguments: [(SIGTERM, "SIGTERM", 143), (SIGINT, "SIGINT", 130), (SIGHUP, "SIGHUP", 129)])
-  func `names the signal and the status that shells show`(
+  func `the last line names the signal and the status that shells show`(
     signal: Int32, name: String, status: Int
   ) throws {
     let stream = try NumberedStream.server(last: 2)
@@ -28,7 +28,7 @@ import Testing
   }
 
   @Test(arguments: [[], ["-n", "1"]])
-  func `does not keep a run alive whose disk is full`(options: [String]) throws {
+  func `a last line that cannot be written keeps no run alive`(options: [String]) throws {
     let stream = try NumberedStream.server(last: 2)
     let socket = try ScriptedServer.joined { try $0.send(event: "news", data: "1") }
     for arguments in [["sse", stream.url], ["subscribe"] + socket.address + ["news"]] {

@@ -62,7 +62,7 @@ import Testing
     #expect(server.connectionCount == 1)
   }
 
-  @Test func `with -L they are lines of their own, which jq reads`() throws {
+  @Test func `with -L messages that break a rule are lines of their own, which jq reads`() throws {
     let server = try ScriptedServer.joined { connection in
       for message in Self.messages { try connection.send(text: message) }
       try connection.send(event: "tick", data: "{}")

@@ -84,7 +84,7 @@ import Testing
   }
 
   @Test(.needs(.fullDevice), arguments: [["--help"], ["--version"], ["help", "environment"]])
-  func `help and version say so too`(arguments: [String]) throws {
+  func `help and version that cannot be written end with 6`(arguments: [String]) throws {
     let result = try PusherCLI.run(arguments, output: .file("/dev/full"))
     result.expect(6)
     #expect(result.errorLines.count == 1)
@@ -93,7 +93,7 @@ import Testing
 
 @Suite("Standard input", .runsPrograms) struct StandardInputTests {
   @Test(arguments: [ChildProgram.Input.nothing, .closed])
-  func `at its end, or without one, the program keeps running`(input: ChildProgram.Input) throws {
+  func `the end of standard input ends no run`(input: ChildProgram.Input) throws {
     let next = Gate()
     let server = try ScriptedServer.joined { connection in
       for _ in 0..<2 {

@@ -57,7 +57,7 @@ import Testing
   }
 
   @Test(arguments: LocalProxy.Kind.allCases)
-  func `credentials: right, wrong and none`(kind: LocalProxy.Kind) throws {
+  func `a proxy takes the right credentials, no wrong ones`(kind: LocalProxy.Kind) throws {
     let server = try LocalServer()
     let proxy = try LocalProxy(kind, wantsCredentials: true)
     let wrong = ["ALL_PROXY": proxy.url("hunter2")]

@@ -26,7 +26,7 @@ struct ReadyCommandTests {
     #expect(!result.errorText.contains("begun") && !result.outputText.contains("begun"))
   }
 
-  @Test func `what it sets off is not missed, and a run that succeeds waits for its end`() throws {
+  @Test func `what --on-ready sets off is not missed, and success waits for its end`() throws {
     let server = try LocalServer()
     let file = TemporaryFolder.shared.file("done")
     let trigger =
@@ -38,7 +38,7 @@ struct ReadyCommandTests {
   }
 
   @Test(arguments: ["exit 9", "kill -9 $$"])
-  func `its failure ends the run with 7`(command: String) throws {
+  func `a failure of --on-ready ends the run with 7`(command: String) throws {
     let server = try LocalServer()
     let program = try server.start("subscribe", "news", "-L", "--on-ready", command)
     let result = try program.result()
@@ -49,7 +49,7 @@ struct ReadyCommandTests {
   }
 
   @Test(.needs(.movedClock))
-  func `a time limit and a signal end it, and what does not listen is killed`() throws {
+  func `a time limit and a signal end --on-ready, and what does not listen is killed`() throws {
     let server = try ScriptedServer.joined { _ in }
     let stubborn = "trap '' TERM; echo begun; while :; do sleep 0.1; done"
     let clock = try MovedClock(standsStill: true)
@@ -69,7 +69,7 @@ struct ReadyCommandTests {
     #expect(lines.last?.hasPrefix("pusher-cli: warning: nothing came; ") == true, "\(lines)")
   }
 
-  @Test func `sse and webhook have it, and serve tells it the port`() throws {
+  @Test func `sse and webhook have --on-ready, and serve tells it the port`() throws {
     let server = try ScriptedServer.streaming("")
     let stream = try PusherCLI.sse(server, "--on-ready", "exit 1")
     #expect(try stream.wait() == .exited(7))

@@ -38,7 +38,7 @@ struct RetryPostTests {
     #expect(result.errorLines.allSatisfy { $0.hasPrefix(warning) }, "\(result.errorText)")
   }
 
-  @Test func `without the option it is not sent again, and the option is named`() throws {
+  @Test func `without --retry-post a POST is not sent again, and the option is named`() throws {
     let server = try server(429)
     try ask(server).expect(
       4,

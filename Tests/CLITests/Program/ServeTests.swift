@@ -44,7 +44,7 @@ import Testing
 
 @Suite("subscribe and trigger with serve over TLS", .runsPrograms) struct ServeTLSTests {
   @Test(.needs(.certificates))
-  func `with --insecure it is not, and every run warns, also with -q`() throws {
+  func `with --insecure any certificate is accepted, and each run warns, also with -q`() throws {
     let certificates = try #require(CertificateMatrix.shared)
     let server = try LocalServer(certificate: certificates.server("wrong-host"))
     for voice in ["--no-quiet", "-q"] {

@@ -24,7 +24,7 @@ struct SignalTests {
   }
 
   @Test(arguments: signals)
-  func `while it waits for a pong`(signal: Int32) throws {
+  func `a signal ends a run that waits for a pong`(signal: Int32) throws {
     let (pinged, goodbye) = (Gate(), Gate())
     let server = try ScriptedServer { connection in
       try connection.join(activityTimeout: 1)

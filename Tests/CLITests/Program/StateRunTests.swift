@@ -54,7 +54,7 @@ struct StateRunTests {
     #expect(tally.lines > runs)
   }
 
-  @Test func `killed at random, they lose nothing and repeat at most the last second`() throws {
+  @Test func `runs killed at random lose nothing and repeat at most the last second`() throws {
     let runs = Self.isFull ? 200 : 24
     var random = SeededGenerator(seed: Self.seed)
     let server = try NumberedStream.server(pause: 500)
@@ -82,7 +82,7 @@ struct StateRunTests {
   }
 
   @Test(.enabled(if: PusherCLI.bearsFileLimits, "ThreadSanitizer bears no limit on files"))
-  func `on a disk that is full again and again they lose nothing`() throws {
+  func `runs on a disk that is full again and again lose nothing`() throws {
     let runs = Self.isFull ? 50 : 8
     var random = SeededGenerator(seed: Self.seed &+ 1)
     let server = try NumberedStream.server()
@@ -106,7 +106,7 @@ struct StateRunTests {
 
   /// The disk has no room for events or the state file.
   @Test(.enabled(if: isFull && geteuid() == 0, "needs root and PUSHER_CLI_STATE_RUNS=full"))
-  func `on a small file system of their own they lose nothing`() throws {
+  func `runs on a small file system of their own lose nothing`() throws {
     let runs = 50
     var random = SeededGenerator(seed: Self.seed &+ 2)
     let server = try NumberedStream.server()
@@ -128,7 +128,7 @@ struct StateRunTests {
     report("with a full disk (a file system that holds the state file too)", runs, tally)
   }
 
-  @Test func `whose reader goes lose nothing and double nothing`() throws {
+  @Test func `runs whose reader goes lose nothing and double nothing`() throws {
     let runs = Self.isFull ? 50 : 8
     var random = SeededGenerator(seed: Self.seed &+ 3)
     let server = try NumberedStream.server()

@@ -165,11 +165,11 @@ struct TLSRefusalTests {
       sourceLocation: sourceLocation)
   }
 
-  @Test func `a chain with its intermediate certificate`() throws {
+  @Test func `a chain with its intermediate certificate is accepted`() throws {
     try expectEvent(matrix.server("chain"), trusting)
   }
 
-  @Test func `a pinned key, however it is written, also among others and without a chain`() throws {
+  @Test func `a pinned key is accepted in each form, among others and without a chain`() throws {
     let (pin, other) = (try matrix.pin("valid"), try matrix.pin("other-key"))
     for pins in [[pin], ["sha256/" + pin], ["sha256//" + pin], [other, pin]] {
       try expectEvent(matrix.server("valid"), trusting + pins.flatMap { ["--pin-sha256", $0] })

@@ -5,7 +5,7 @@ import Testing
 @testable import pusher_cli
 
 @Suite("A terminal that nobody reads", .runsPrograms) struct UnreadTerminalTests {
-  @Test func `keeps serve from nothing`() throws {
+  @Test func `a terminal that nobody reads keeps serve from nothing`() throws {
     let terminal = try PseudoTerminal()
     let file = TemporaryFolder.shared.file("port")
     let server = try PusherCLI.start(
@@ -21,7 +21,7 @@ import Testing
     #expect(try server.wait(readsOutput: false) == .signalled(SIGTERM))
   }
 
-  @Test func `keeps subscribe from answering no ping`() throws {
+  @Test func `a terminal that nobody reads keeps no ping from its answer`() throws {
     let answers = Gate()
     let server = try ScriptedServer.joined { connection in
       let data = #"{"text":"\#(String(repeating: "x", count: 2000))"}"#

@@ -287,7 +287,7 @@ struct `What webhook send makes of looks and members` {
     #"{"event":"client-x","channel":"private-b","data":"{}"}"#, #"{"event":"client-x"}"#,
     #"{"event":"client","channel":"private-a"}"#,
   ])
-  func `any other event is none`(message: String) {
+  func `an event of another kind becomes no webhook`(message: String) {
     #expect(Watcher(channels: ["private-a"]).event(message) == nil)
   }
 

@@ -26,7 +26,7 @@ struct `The console: questions and orders` {
     #expect(part?["channels"]?.elements?.map { $0["name"] } == ["private-b"])
   }
 
-  @Test func `members and sockets of a channel`() throws {
+  @Test func `a channel is told with its members and sockets`() throws {
     let socket = try console.subscriber("presence-c")
     expect(
       try console.get("channel?app=3&channel=presence-c").json,

@@ -20,7 +20,7 @@ struct `The console: a past run` {
     return try ConsoleHarness(recording: file.url.path)
   }
 
-  @Test func `its entries come in order, and then its end`() throws {
+  @Test func `the entries of a past run come in order, and then its end`() throws {
     let lines = (0..<20_000).map { #"{"n":\#($0),"kind":"event","event":"e\#($0)"}"# }
     let console = try console(lines.joined(separator: "\n") + "\n")
     let client = try console.playedStream()
@@ -135,7 +135,7 @@ struct `The console: a past run` {
     _ = try console.stream()
   }
 
-  @Test func `nothing can be asked of it`() throws {
+  @Test func `nothing can be asked of a past run`() throws {
     let console = try console("")
     let answer = try console.get("channels?app=3")
     #expect(answer.status == 409)

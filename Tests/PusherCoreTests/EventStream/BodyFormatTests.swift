@@ -90,7 +90,7 @@ struct `A body without an event, in words` {
         "11 bytes of text/ c, beginning with 'a [31m b'"
       ),
     ] as [([String], String?, String)])
-  func `size, type and beginning`(pieces: [String], type: String?, words: String) {
+  func `size, type and beginning tell a body`(pieces: [String], type: String?, words: String) {
     #expect("\(sample(pieces, type: type))" == "the answer ended without an event: \(words)")
   }
 

@@ -128,7 +128,7 @@ struct `The page for users of PusherSwift` {
     """
   }
 
-  @Test func `its block of names that are the same compiles`() throws {
+  @Test func `the block of names that PusherSwift has too compiles`() throws {
     let text = try Self.section("What compiles unchanged")
     let block = try #require(text.components(separatedBy: "```swift\n").dropFirst().first)
     let source = block.components(separatedBy: "\n```")[0]

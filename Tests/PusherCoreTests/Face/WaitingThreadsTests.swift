@@ -8,7 +8,7 @@
   /// The test counts threads in a separate process because other tests have threads too. Nothing
   /// here ends without cancellation: the server never answers.
   struct `Waits that are cancelled` {
-    @Test func `connected, subscribed and every sequence`() async {
+    @Test func `cancelled waits for a state, a channel or an event keep no thread`() async {
       await #expect(processExitsWith: .success) {
         let server = try RawServer { $0.waitForEnd() }
         try await Self.check("waits") {
@@ -34,7 +34,7 @@
       }
     }
 
-    @Test func `an event source's sequence`() async {
+    @Test func `a cancelled wait for an event source's messages keeps no thread`() async {
       await #expect(processExitsWith: .success) {
         let server = try RawServer { $0.waitForEnd() }
         try await Self.check("sources") {
@@ -48,7 +48,7 @@
       }
     }
 
-    @Test func `an authoriser's task`() async {
+    @Test func `a cancelled wait of an authoriser's task keeps no thread`() async {
       await #expect(processExitsWith: .success) {
         let service = try LocalService()
         let endless = EndlessAuthorizer()

@@ -79,7 +79,7 @@ struct `Deliveries to one receiver` {
       [0, 1, 2, 59, 60, 61, 86_400].map(wait) == [1, 1, 2, 59, 60, 60, 60].map(Duration.seconds))
   }
 
-  @Test func `all waits can be ended`() {
+  @Test func `all waits of deliveries can be ended`() {
     var deliveries = deliveries("a1")
     _ = deliveries.next(at: start)
     _ = deliveries.failed(1, "", at: start, random: .max)

@@ -2,7 +2,7 @@ import PusherCore
 import Testing
 
 struct `URLs (RFC 3986, RFC 6455 section 3)` {
-  @Test func `all parts are found`() throws {
+  @Test func `all parts of a URL are found`() throws {
     let url = try HTTPURL(parsing: "WSS://user:p%40ss@Ws-EU.pusher.com:8443/app/k?a=b&c=d?e#frag")
     #expect(url.scheme == .wss && url.isSecure && url.userInfo == "user:p%40ss")
     #expect(url.host == "ws-eu.pusher.com" && url.port == 8443)

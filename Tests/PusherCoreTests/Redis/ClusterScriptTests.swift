@@ -225,7 +225,7 @@ struct `Cluster script: with a real server` {
     #expect(try test.server.cli("INFO", "commandstats").contains("cmdstat_client|kill:calls=2"))
   }
 
-  @Test func `where that is not allowed, it is told`() throws {
+  @Test func `where Redis allows no CLIENT KILL, it is told`() throws {
     let server = try RedisServer("user low on >p ~* &* +@all -@admin -@dangerous +role")
     let test = try LinkHarness.up(to: server, "redis://low:p@127.0.0.1:PORT")
     let fence = FenceDriver(test)

@@ -93,7 +93,7 @@ struct `HTTP API, calls and statuses` {
     #expect(trigger(body) == .refusal(status, reason))
   }
 
-  @Test func `the limits themselves are allowed`() {
+  @Test func `events at the limits are taken, and those beyond are refused`() {
     let data = String(repeating: "x", count: 10_240)
     let channels = (0..<100).map { #""c\#($0)""# }.joined(separator: ",")
     #expect(trigger(#"{"name":"e","channels":[\#(channels)],"data":"\#(data)"}"#).status == 200)

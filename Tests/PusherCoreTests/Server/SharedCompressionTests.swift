@@ -71,7 +71,7 @@ struct `Messages for many: permessage-deflate (RFC 7692), made once for all` {
     #expect(bytes[0] == (count < SharedFrame.compressedFrom ? 0x81 : 0xC1))
   }
 
-  @Test func `no message gets longer by it`() {
+  @Test func `no message gets longer by shared compression`() {
     var random = SeededGenerator(seed: 3)
     for count in [1024, 1025, 4096, 20_000] {
       // Random text over all scalars, which hardly compresses.

@@ -9,7 +9,7 @@ struct `A proxy's URL` {
     ("socks5://u:1@10.0.0.1/", "socks5://10.0.0.1:1080"), ("http://a:00080", "http://a:80"),
     ("http://user:80@a", "http://a:1080"), ("http://a:", "http://a:1080"),
   ])
-  func `scheme, host and port`(text: String, description: String) throws {
+  func `a proxy is described by scheme, host and port`(text: String, description: String) throws {
     #expect(try Proxy(parsing: text).description == description)
   }
 
@@ -47,7 +47,7 @@ struct `NO_PROXY` {
     ("example.com:443", "example.com"), ("[::1]:443", "::1"), ("10.0.0.0/8:443", "10.1.1.1"),
     ("*:443", "example.com"), ("localhost", "localhost"),
   ])
-  func `what it names`(text: String, host: String) {
+  func `NO_PROXY names hosts, domains, networks and ports`(text: String, host: String) {
     #expect(ProxyExceptions(text).contains(host: host, port: 443))
   }
 
@@ -60,7 +60,7 @@ struct `NO_PROXY` {
     ("1", "127.0.0.1"), ("example.com:0", "example.com"), ("example.com:x", "example.com"),
     ("[::1", "::1"), ("example.com/8", "example.com"), ("1.1.1", "127.1.1.1.1"),
   ])
-  func `what it does not name`(text: String, host: String) {
+  func `NO_PROXY names no other host and no other port`(text: String, host: String) {
     #expect(!ProxyExceptions(text).contains(host: host, port: 443))
   }
 

@@ -112,7 +112,7 @@ struct `CONNECT` {
     #expect("\(error)" == "refused to connect to server.test:443: HTTP \(status) Some words")
   }
 
-  @Test func `an answer that is none, and one without an end`() throws {
+  @Test func `an answer that is not HTTP, or has no end, is refused`() throws {
     for text in ["SSH-2.0-x\r\n\r\n", "HTTP/2 200\r\n\r\n", "HTTP/1.1 200 OK\nX\n\n"] {
       var talk = try Talk("http://proxy")
       #expect(throws: ProxyError.self) { try talk.receive(bytes(text)) }
@@ -167,7 +167,7 @@ struct `SOCKS 5` {
       ("socks5h://u:p@proxy", [5, 255], .unsupportedAuthentication(offered: "another method")),
       ("socks5h://u:p@proxy", [5, 2, 5, 0], .invalidAnswer("it does not speak RFC 1929")),
     ] as [(String, [UInt8], ProxyError)])
-  func `refusals of the credentials`(url: String, answer: [UInt8], error: ProxyError) throws {
+  func `a refusal of credentials is told`(url: String, answer: [UInt8], error: ProxyError) throws {
     try Talk.expect(error, from: answer, url)
   }
 
@@ -186,13 +186,13 @@ struct `SOCKS 5` {
 
   @Test(
     arguments: [[4], [72, 84], [5, 2], [5, 1], [5, 0, 4], [5, 0, 5, 0, 0, 2]] as [[UInt8]])
-  func `an answer that is none`(answer: [UInt8]) throws {
+  func `an answer that is not SOCKS is refused`(answer: [UInt8]) throws {
     var talk = try Talk("socks5h://proxy")
     let error = #expect(throws: ProxyError.self) { try talk.receive(answer) }
     guard case .invalidAnswer? = error else { return unexpected(error) }
   }
 
-  @Test func `a name longer than the protocol can write`() throws {
+  @Test func `a name longer than SOCKS can write is refused`() throws {
     _ = try Talk("socks5h://proxy", host: String(repeating: "a", count: 255))
     for count in [0, 256] {
       #expect(throws: ProxyError.invalidName("SOCKS names have 1 to 255 bytes")) {
