@@ -68,7 +68,7 @@ struct `Reading the command line` {
     row.expectRefusal { _ = try arguments("subscribe " + row.input) }
   }
 
-  @Test func `data alone may be empty`() throws {
+  @Test func `--data alone may be empty`() throws {
     #expect(try arguments(["trigger", "--data", ""])[.data].text == "")
     #expect(try arguments(["trigger", "-d="])[.data].text == "")
     #expect(refusal { _ = try arguments(["trigger", "-e", ""]) } != nil)
@@ -151,7 +151,7 @@ struct `Choosing what to do` {
     "subscribe --key --help", "subscribe -qh", "-zh subscribe -h", "subscribe --version -h",
     "subscribe --tee=1 -h", "help subscribe", "help sub",
   ])
-  func `help wins over everything`(line: String) throws {
+  func `--help wins over every other argument`(line: String) throws {
     let invocation = try Invocation(line.split(separator: " ").map(String.init))
     #expect(invocation == .page(.command(.subscribe, complete: false), .success))
   }

@@ -205,7 +205,7 @@ struct `The settings of bench` {
   }
 
   @Test(arguments: ["y", "Y", "yes", "YES"])
-  func `only yes is consent`(answer: String) {
+  func `only yes lets bench load a foreign server`(answer: String) {
     #expect(BenchSettings.isYes(answer))
     #expect(!BenchSettings.isYes(answer + "!") && !BenchSettings.isYes(""))
   }

@@ -38,11 +38,11 @@ struct `Messages on standard error` {
     (.normal, false, .warning), (.normal, true, .info), (.verbose, false, .info),
     (.frames, false, .debug),
   ])
-  func `a terminal hears more`(verbosity: Verbosity, isTerminal: Bool, level: Diagnostics.Level) {
+  func `a terminal is told more`(verbosity: Verbosity, isTerminal: Bool, level: Diagnostics.Level) {
     #expect(Diagnostics.threshold(verbosity, isTerminal: isTerminal) == level)
   }
 
-  @Test func `less important messages are not said`() {
+  @Test func `messages below the chosen level are not said`() {
     #expect(
       said(.error) {
         $0.warning("w")
@@ -83,7 +83,7 @@ struct `Messages on standard error` {
     #expect(said(.error) { $0.error("a\nb") } == ["pusher-cli: error: a\\nb\n"])
   }
 
-  @Test func `keys are shortened`() {
+  @Test func `an app's key is shortened in messages`() {
     #expect(Diagnostics.shortened(key: "ab12cd34") == "ab12…")
     #expect(Diagnostics.shortened(key: "abcd") == "abcd")
   }

@@ -88,7 +88,7 @@ struct `--env-file, --url and the address of the HTTP API` {
         SOKETI_DEFAULT_APP_KEY
       --env-file bad.env a => PUSHER_PORT in bad.env: 'x' is not a port from 1 to 65535
       """ as Table)
-  func `a wrong file is named`(row: Table.Row) {
+  func `a wrong file of variables is named`(row: Table.Row) {
     let files = PretendFiles(contents: [
       ".env": Self.laravel, "empty.env": "PUSHER_APP_KEY=\nDB=x\n",
       "bad.env": "PUSHER_APP_KEY=k\nPUSHER_PORT=x\n",

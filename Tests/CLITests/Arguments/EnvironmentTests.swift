@@ -49,7 +49,7 @@ struct `Credentials from the environment` {
       pusher PUSHER_KEY=k PUSHER_SECRET=s PUSHER_CLUSTER=us2 subscribe private-a
         => ps@pk https://ws-eu.pusher.com:443
       """ as Table)
-  func `shorter names come second`(row: Table.Row) throws {
+  func `shorter names of variables come second`(row: Table.Row) throws {
     row.expect(try row.settings(families: Self.families).serverText)
   }
 

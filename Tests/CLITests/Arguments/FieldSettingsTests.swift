@@ -98,7 +98,7 @@ struct `--format` {
   }
 
   @Test(arguments: ["%x", "%", #"\x"#, #"\"#])
-  func `other letters are refused`(text: String) {
+  func `other letters in --format are refused`(text: String) {
     #expect(refusal { _ = try FormatTemplate(text) }?.contains("--format") == true)
   }
 

@@ -52,7 +52,7 @@ struct `Reading files` {
     #expect(files.isKept("kept") && !files.isKept(pipe.path))
   }
 
-  @Test func `a socket is named as one`() throws {
+  @Test func `a socket in place of a file is named as one`() throws {
     let path = TemporaryFolder.shared.file("s")
     let socket = try OwnedDescriptor.unixListener(path)
     withExtendedLifetime(socket) {

@@ -5,7 +5,7 @@ import Testing
 @testable import pusher_cli
 
 struct `Settings of subscribe` {
-  @Test func `defaults`() throws {
+  @Test func `subscribe with a key and a channel has the defaults`() throws {
     let settings = try subscribe("--key K my-channel")
     #expect(settings.connection.summary == "K https://ws-mt1.pusher.com:443")
     #expect(settings.connection.connectTimeout == .seconds(10))

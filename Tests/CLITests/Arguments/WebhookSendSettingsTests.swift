@@ -37,7 +37,7 @@ struct `webhook send: settings` {
     #expect(settings.subscription.connection.host == "h")
   }
 
-  @Test func `every option has its place`() throws {
+  @Test func `every option of webhook send reaches its setting`() throws {
     let settings = try send(
       "--to http://a --to https://b/x --every 500ms --webhook-delay 1ms -c private-a -c news "
         + "-c private-a --user-id watcher --max-channels 5 --max-members 7 --no-initial -W 1m")
@@ -98,7 +98,7 @@ struct `webhook send: settings` {
       webhook listn => webhook takes one word: listen or send (found 'listn')
       webhook listen a => webhook takes one word: listen or send (found 'a')
       """ as Table)
-  func `a mistake is named`(row: Table.Row) { row.expectRefusal(Self.app) }
+  func `a mistake in webhook send is named`(row: Table.Row) { row.expectRefusal(Self.app) }
 
   @Test func `a file may hold the options of both words of webhook`() throws {
     let files = PretendFiles(contents: ["c": "[webhook]\nto = http://a\nlisten = 127.0.0.1:1\n"])

@@ -24,7 +24,7 @@ struct `The text of a numbered event` {
   }
 
   @Test(arguments: [80, 81, 200, 1000, 10_240])
-  func `the data has the wanted size`(size: Int) {
+  func `the data of a numbered event has the wanted size`(size: Int) {
     let message = BenchMessage(run: "0a1b2c3d", size: size)
     #expect(message.data(name).jsonText.utf8.count == size)
   }
@@ -45,7 +45,7 @@ struct `The text of a numbered event` {
     #expect(read(data) == .wrong)
   }
 
-  @Test func `every number is read back`() {
+  @Test func `every number of an event is read back`() {
     for number in [0, 1, 61, 62, 63, 99_999_999] {
       let name = Name(channel: 9999, number: number, microseconds: 86_399_999_999)
       #expect(read(frame(name)) == .event(name))
@@ -58,9 +58,9 @@ struct `The text of a numbered event` {
     #"{"data":"~ffffffff.1.2.3~abc"}"#, #"{"data":"~0a1b2c3d.-1.2.3~"}"#,
     #"{"data":"~0a1b2c3d.1.99999999999999999999.3~"}"#,
   ])
-  func `what is no label is foreign`(text: String) { #expect(read(text) == .foreign) }
+  func `text without a label is foreign`(text: String) { #expect(read(text) == .foreign) }
 
-  @Test func `a label after a foreign one is found`() {
+  @Test func `the label of an event is found after a foreign one`() {
     let data = message.data(name).jsonText
     #expect(read(##"{"x":"~a~0a1b2c3d","d":\##(data)}"##) == .event(name))
   }

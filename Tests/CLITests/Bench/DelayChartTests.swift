@@ -128,7 +128,7 @@ struct `The histogram of delays` {
     return histogram
   }
 
-  @Test func `without delays nothing is known`() {
+  @Test func `a histogram without delays knows nothing`() {
     let empty = DelayHistogram()
     #expect(empty.percentile(50) == nil && empty.mean == nil)
     #expect(empty.count == 0 && empty.largest == .zero && empty.steps.isEmpty)
@@ -158,7 +158,7 @@ struct `The histogram of delays` {
     #expect(histogram.percentile(50) == .nanoseconds(123_456_789))
   }
 
-  @Test func `absurd values count at the ends`() {
+  @Test func `absurd delays count at the ends of the histogram`() {
     let histogram = histogram(.seconds(-5), .seconds(1_000_000_000), .nanoseconds(Int64.max))
     #expect(histogram.count == 3)
     #expect(histogram.percentile(1) == .zero)

@@ -117,7 +117,7 @@ struct `Numbers of figures` {
     (0, "0"), (999, "999"), (1000, "1,000"), (1_002_003, "1,002,003"), (-1000, "-1,000"),
     (Int.min, "-9,223,372,036,854,775,808"),
   ])
-  func `thousands are grouped`(value: Int, text: String) {
+  func `thousands are grouped in a figure`(value: Int, text: String) {
     #expect(Quantities.grouped(value) == text)
   }
 }

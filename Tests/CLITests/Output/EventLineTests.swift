@@ -132,7 +132,7 @@ struct EventLineTests {
     }
   }
 
-  @Test func `rule 5, missing data is null`() throws {
+  @Test func `rule 5, missing data of an event is null`() throws {
     #expect(try data("null") == "null")
     #expect(
       try line(#"{"event":"e","channel":"c"}"#) == #"{"event":"e","channel":"c","data":null}"#)

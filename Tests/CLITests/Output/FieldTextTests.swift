@@ -78,7 +78,7 @@ struct `--field: the printed bytes` {
     if isError { row.expect(field.absence(isQuoted: false) ?? "") }
   }
 
-  @Test func `the terminator ends each value`() throws {
+  @Test func `--field ends each value with the terminator`() throws {
     #expect(try written([#"{"a":1}"#, #"{"a":"x"}"#]) { $0.terminator = 0 } == "1\0x\0")
   }
 
@@ -93,7 +93,7 @@ struct `--field: the printed bytes` {
     #expect(try written([#"{"a":null}"#, #"{"a":""}"#, "{}"], joins: true).isEmpty)
   }
 
-  @Test func `a second end adds nothing`() throws {
+  @Test func `a second end of a joined field adds nothing`() throws {
     let output = ByteBuffer()
     let field = try Self.field(joins: true, output)
     if Self.find(field, in: #"{"a":1}"#) { field.write() }

@@ -90,7 +90,7 @@ struct `Which channels a search joins and leaves` {
   }
 
   @Test(arguments: ["{}", "[]", #"{"channels":1}"#, #"{"channels":["a"]}"#])
-  func `another answer is no list`(answer: String) throws {
+  func `another answer is no list of channels`(answer: String) throws {
     #expect(ChannelSearch.list(try JSONParser.parse(answer)) == nil)
   }
 }
@@ -216,7 +216,7 @@ struct `Channels by pattern: settings` {
         == "'private-*' is a pattern, which needs the HTTP API; \(rest)")
   }
 
-  @Test func `other commands take names`() {
+  @Test func `other commands than subscribe take no patterns`() {
     let message = "channel 'a*': only subscribe takes patterns"
     #expect(
       refusal {

@@ -143,7 +143,7 @@ struct RefusalAnswer: Sendable, CustomTestStringConvertible {
   }
 
   @Test(arguments: [301, 302, 303, 307, 308])
-  func `a question follows every redirect`(status: Int) throws {
+  func `a question to the API follows every redirect`(status: Int) throws {
     let requests = Record<String>()
     let server = try redirecting(status, requests, body: #"{"channels":{"news":{}}}"#)
     try PusherCLI.run(

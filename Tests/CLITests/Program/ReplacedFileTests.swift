@@ -65,7 +65,7 @@ struct ReplacedFileTests {
 
 @Suite("Numbers and limits that must not stop the program", .runsPrograms) struct TrapTests {
   @Test(arguments: ["0.00000000001", "0.0000000000000000000000000000000000000001", "1000000"])
-  func `any rate can be kept`(rate: String) throws {
+  func `any --rate can be kept`(rate: String) throws {
     let server = try LocalServer()
     let program = try server.start("trigger", "--rate", rate, "-", input: .pipe)
     program.write(line: #"{"event":"e","channel":"c","data":1}"#)
@@ -74,7 +74,7 @@ struct ReplacedFileTests {
   }
 
   @Test(arguments: ["-9223372036854775808", "9223372036854775807", "99999999999999999999"])
-  func `any time stamp can be verified`(time: String) throws {
+  func `a request with any time stamp can be verified`(time: String) throws {
     let target = "/apps/17/channels?auth_key=local-key&auth_timestamp=\(time)&auth_version=1.0"
     let result = try PusherCLI.run(
       "verify", "request", "GET", target, environment: LocalServer.environment())

@@ -73,7 +73,7 @@ struct `HTTP API: signatures, calls that inspect, batches and webhooks` {
     #expect(signed.body == nil && signed.headers["Content-Type"] == nil)
   }
 
-  @Test func `names are escaped in paths`() {
+  @Test func `a channel's name is escaped in a path`() {
     #expect(
       APIRequest.users(of: "presence-a=b", appID: "3").path
         == "/apps/3/channels/presence-a%3Db/users")

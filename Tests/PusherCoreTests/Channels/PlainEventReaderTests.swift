@@ -53,7 +53,7 @@ struct `The fast reader of events` {
     #"{"event":"\u0065","channel":"c","data":"x"}"#,
     #"{"event":"e","channel":"\u0063","data":"x"}"#,
   ])
-  func `whatever else goes the general way`(_ text: String) {
+  func `an event of another form goes the general way`(_ text: String) {
     #expect(Self.parts(Array(text.utf8)) == nil)
   }
 

@@ -64,7 +64,7 @@ struct `Content codings (RFC 9110 section 8.4.1)` {
   }
 
   @Test(arguments: ["br", "zstd", "compress", ""])
-  func `other codings are not known`(coding: String) {
+  func `other content codings are not known`(coding: String) {
     #expect(ContentDecoder(coding: coding) == nil)
   }
 

@@ -50,7 +50,7 @@ struct `Inflating messages (RFC 7692 sections 7.2.2 and 7.2.3)` {
     // An empty message (7.2.3.6) is one zero byte.
     ["00", hello],
   ])
-  func `other blocks and messages inflate`(messages: [String]) throws {
+  func `blocks of each kind and empty messages inflate`(messages: [String]) throws {
     let inflater = Inflater(windowBits: 15)
     for hex in messages {
       #expect(try message(inflater, wire(hex)) == (hex == "00" ? "" : "Hello"))

@@ -48,7 +48,7 @@ struct `The console: signatures, made and looked at` {
     #expect(try findings(auth: " \(Self.auth)\n").isEmpty, "pasted with blanks")
   }
 
-  @Test func `the usual mistakes are named`() throws {
+  @Test func `the usual mistakes in a signature are named`() throws {
     let member = #"{"user_id":"1"}"#
     for (findings, part) in [
       (try findings(channel: "private-other"), "the signature does not match"),

@@ -114,14 +114,14 @@ struct `Bodies that are no event stream: their end` {
     #expect(StreamReading("{\"a\":", .document, end: .marked).isCut)
   }
 
-  @Test func `blanks at the end are nothing`() {
+  @Test func `blanks at the end of a body are no record`() {
     for format in [BodyFormat.lines, .textSequence, .document] {
       let reading = StreamReading(" \r\n \t", format, end: .marked)
       #expect(reading.data.isEmpty && !reading.isCut, "\(format)")
     }
   }
 
-  @Test func `a body ends once`() throws {
+  @Test func `a body of records ends once`() throws {
     let parser = EventStreamParser()
     parser.begin(.lines)
     parser.input.append("1")
@@ -173,7 +173,7 @@ struct `Bodies that are no event stream: limits` {
     #expect(StreamReading([Array(bytes.dropFirst())], .lines, limits: limits).data.count == 1)
   }
 
-  @Test func `no limit overflows`() {
+  @Test func `the largest limits of a body do not overflow`() {
     let limits = EventStreamLimits(line: .max, event: .max)
     let bytes = Array("1\n2".utf8)
     #expect(StreamReading([bytes], .lines, limits: limits, end: .marked).data == ["1", "2"])

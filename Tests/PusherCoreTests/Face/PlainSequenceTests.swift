@@ -129,7 +129,7 @@ struct `The pace of reports of dropped events` {
     #expect(pace.deadline == at(2000))
   }
 
-  @Test func `the end reports the rest once`() {
+  @Test func `the end reports dropped events once`() {
     var pace = DropPace()
     #expect(pace.takeRest() == nil)
     pace.add(1)

@@ -68,7 +68,7 @@ import Testing
     }
   }
 
-  @Test func `the queue is bounded`() throws {
+  @Test func `the queue of client events is bounded`() throws {
     let pusher = service.signingPusher()
     let channel = pusher.subscribe("private-a")
     for _ in 0..<PusherChannel.clientEventLimit { try channel.trigger(eventName: "x", data: nil) }

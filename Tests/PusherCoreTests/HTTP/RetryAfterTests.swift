@@ -71,7 +71,7 @@ struct ForeignProtocolTests {
     ("SSH-2.0-x\r\n", "SSH"), ("220 mail\r\n", "'220 mail'"), ("HTML\n", "'HTML'"),
     ("http/1.1 200", "'http/1.1 200'"), ("\r\n\r\n", "''"), ("a\n", "'a'"), ("+OK\r\n", "'+OK'"),
   ])
-  func `another protocol is named or quoted`(text: String, part: String) {
+  func `a server of another protocol is named or quoted`(text: String, part: String) {
     #expect(name(Array(text.utf8))?.contains(part) == true)
   }
 

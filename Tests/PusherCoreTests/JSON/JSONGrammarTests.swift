@@ -123,7 +123,7 @@ struct JSONParserTests {
   }
 
   @Test(arguments: ["-0", "1.10", "1E+05", "1e400", "9223372036854775808", "0.30000000000000004"])
-  func `a number keeps its characters`(digits: String) throws {
+  func `a JSON number keeps its characters`(digits: String) throws {
     #expect(try JSONParser.parse(" \(digits) ") == .number(digits))
   }
 

@@ -76,7 +76,7 @@ struct JSONStringTests {
     (#"\ud800\udc00"#, "\u{10000}"), (#"\\u0041"#, #"\u0041"#), (#"\u005c\u0022"#, #"\""#),
     (#"\ud800\n"#, "\u{FFFD}\n"),
   ])
-  func `escapes are resolved`(escaped: String, text: String) {
+  func `escapes in a JSON string are resolved`(escaped: String, text: String) {
     #expect(decode(escaped) == text)
   }
 }

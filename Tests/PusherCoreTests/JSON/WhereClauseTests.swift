@@ -149,7 +149,7 @@ struct `--where: values` {
   ]
 
   @Test(arguments: numbers)
-  func `numbers are compared by their values`(left: String, right: String, order: Int) throws {
+  func `--where compares numbers by their values`(left: String, right: String, order: Int) throws {
     try check(left, right, order)
   }
 
@@ -174,7 +174,7 @@ struct `--where: values` {
   ]
 
   @Test(arguments: texts)
-  func `texts are compared by their bytes`(left: String, right: String, order: Int) throws {
+  func `--where compares texts by their bytes`(left: String, right: String, order: Int) throws {
     try check("\"\(left)\"", "\"\(right)\"", order)
   }
 
@@ -210,7 +210,7 @@ struct `--where: values` {
     }
   }
 
-  @Test func `a missing value counts as null`() throws {
+  @Test func `a missing value counts as null for --where`() throws {
     for data in ["{}", "1", "[]", #"{"b":1}"#, "null"] {
       #expect(try holds("data.a == null", data: data))
       #expect(try !holds("data.a != null", data: data))

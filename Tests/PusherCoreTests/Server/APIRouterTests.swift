@@ -214,7 +214,7 @@ struct `HTTP API, calls and statuses` {
       (.signed("POST", stopUser + "/x", body: "{}"), 404),
       (.signed("POST", "/users/u@1/events", body: "{}"), 404), (.signed("GET", stopUser), 405),
     ] as [(HTTPRequestReader.Request, Int)])
-  func `unknown paths, methods and names differ`(request: HTTPRequestReader.Request, status: Int) {
+  func `unknown paths, methods and apps differ`(request: HTTPRequestReader.Request, status: Int) {
     let answer = applications.answer(request)
     #expect(answer.status == status)
     #expect((answer.allow != nil) == (status == 405))

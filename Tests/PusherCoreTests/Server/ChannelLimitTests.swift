@@ -147,7 +147,7 @@ struct `Many channels of an app` {
         "2001:db8:1:2::/64"
       ),
     ] as [(SocketAddress.Family, [UInt8], String)])
-  func `an address is one client's`(family: SocketAddress.Family, octets: [UInt8], text: String) {
+  func `an address names one client`(family: SocketAddress.Family, octets: [UInt8], text: String) {
     let address = ClientAddress(SocketAddress(family: family, octets: octets, port: 9))
     #expect("\(address)" == text)
     var neighbour = octets

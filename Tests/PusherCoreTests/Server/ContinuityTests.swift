@@ -314,7 +314,7 @@ struct `Protocol V2 of the server` {
     (#"{"seconds":5}"#, [5], true, ""), (#"{"seconds":60}"#, [3, 4, 5], false, "limit"),
     ("0", [], true, ""),
   ])
-  func `a subscription begins with earlier events`(
+  func `a subscription of V2 begins with earlier events`(
     rewind: String, numbers: [Int], complete: Bool, cut: String
   ) {
     _ = hub.v2Client()

@@ -69,7 +69,7 @@ struct DelayedNoticesTests {
     #expect(full.take(vacated, at: Self.start) == vacated)
   }
 
-  @Test func `the body is the documented one`() {
+  @Test func `the body of a webhook is the documented one`() {
     let user = WebhookNotice(.memberAdded, "presence-a", userID: "42", id: .number("42"))
     #expect(
       String(decoding: WebhookNotice.body([user], milliseconds: 1), as: UTF8.self)

@@ -232,7 +232,7 @@ struct `What servers send differently` {
       ("characters of a user's id", \.sizes.userID, [128, .max, .max]),
       ("bytes of a user object", \.sizes.channelData, [1024, .max, 2048]),
     ] as [(String, KeyPath<ServerLimits, Int> & Sendable, [Int])])
-  func `limits are those of each server`(
+  func `the limits of a dialect are those of its server`(
     what: String, limit: KeyPath<ServerLimits, Int> & Sendable, expected: [Int]
   ) {
     #expect(Dialect.allCases.map { $0.limits[keyPath: limit] } == expected, "\(what)")

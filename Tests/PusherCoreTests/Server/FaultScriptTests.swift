@@ -178,7 +178,7 @@ struct `Staged faults` {
     ("huge-frame:size=99999999", "huge-frame: size must be a number from 1 to 67108864"),
     ("storm:times=0", "storm: times must be a number from 1, not '0'"),
   ])
-  func `what is no fault is told`(text: String, message: String) {
+  func `a text that is no fault is told why`(text: String, message: String) {
     let error = #expect(throws: ExplainedError.self) { try StagedFault(parsing: text) }
     #expect(error?.description.hasPrefix(message) == true, "\(error as (any Error)?)")
   }

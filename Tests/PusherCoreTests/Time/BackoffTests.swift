@@ -33,7 +33,7 @@ struct BackoffTests {
     #expect(lowered.delay(attempt: 3, random: .max) == .seconds(1))
   }
 
-  @Test func `no floor and ceiling overflow`() {
+  @Test func `no bounds of a backoff overflow`() {
     let vast = Backoff(floor: .seconds(Int64.max), ceiling: .seconds(Int64.max))
     #expect(vast.delay(attempt: 50, random: .max) == .nanoseconds(Int64.max))
     let wide = Backoff(floor: .nanoseconds(1), ceiling: .seconds(Int64.max))

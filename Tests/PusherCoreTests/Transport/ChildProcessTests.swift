@@ -51,7 +51,7 @@ import Testing
     // Another process that holds the output open does not delay the end.
     ("sleep 3 & echo done", [], "done\n"),
   ])
-  func `the output is the command's`(line: String, input: [UInt8], output: String) throws {
+  func `a child's output is the command's`(line: String, input: [UInt8], output: String) throws {
     let variables = [("A", "1=2"), ("HOME", "/elsewhere")]
     #expect(try text(run(line, variables, input: input)) == output)
   }

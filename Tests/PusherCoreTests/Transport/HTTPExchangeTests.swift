@@ -61,7 +61,7 @@ struct HTTPExchangeTests {
       ("HTTP/1.1 200 OK\r\nContent-Length: 101\r\n\r\n", .http(.bodyTooLarge(limit: 100))),
       ("", .timeout(.milliseconds(30))),
     ] as [(String, HTTPExchange.Failure)])
-  func `an unusable answer is an error`(answer: String, failure: HTTPExchange.Failure) throws {
+  func `an unusable answer to HTTP fails`(answer: String, failure: HTTPExchange.Failure) throws {
     let timeout = answer.isEmpty ? Duration.milliseconds(30) : .seconds(60)
     #expect(try exchange(answer, timeout: timeout).outcome == .failure(failure))
   }

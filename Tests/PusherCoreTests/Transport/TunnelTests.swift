@@ -178,7 +178,7 @@ struct `SOCKS 5` {
       (7, "command not supported"), (8, "address type not supported"), (9, "unknown reason"),
       (255, "unknown reason"),
     ] as [(UInt8, String)])
-  func `each reply has its words`(code: UInt8, words: String) throws {
+  func `each reply of SOCKS has its words`(code: UInt8, words: String) throws {
     let error = ProxyError.socksRefused(destination: "server.test:443", reply: code)
     #expect("\(error)" == "refused to connect to server.test:443: \(words) (SOCKS reply \(code))")
     try Talk.expect(error, from: [5, 0, 5, code], "socks5h://proxy")

@@ -115,7 +115,7 @@ struct `The opening handshake (RFC 6455 sections 1.3 and 4)` {
     }
   }
 
-  @Test func `a client and a server agree`() throws {
+  @Test func `a client and a server agree on protocol and compression`() throws {
     let client = try handshake(subprotocols: ["x", "y"], deflate: true)
     let request = try parsed(client)
     let (head, agreed) = try ServerHandshake.respond(

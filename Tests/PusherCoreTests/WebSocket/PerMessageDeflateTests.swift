@@ -73,7 +73,7 @@ struct `permessage-deflate (RFC 7692)` {
     #expect(other.events(after: textFrame("plain too")) == [.text("plain too")])
   }
 
-  @Test func `without takeover each message stands alone`() {
+  @Test func `without context takeover each message is inflated alone`() {
     let client = client(PerMessageDeflate(serverNoContextTakeover: true))
     #expect(client.events(after: wire("c1 07 f2 48 cd c9 c9 07 00")) == [.text("Hello")])
     #expect(client.events(after: wire("c1 05 f2 00 11 00 00")) == [.failed(.invalidCompressedData)])
