@@ -107,7 +107,7 @@ struct `Credentials from the environment` {
     row.expect(try row.settings(after: variable, families: Self.families).serverText)
   }
 
-  @Test func `the newer name of that choice wins`() throws {
+  @Test func `BROADCAST_CONNECTION wins over BROADCAST_DRIVER`() throws {
     let environment = Self.merged(
       Self.pusher, Self.reverb, ["BROADCAST_CONNECTION": "pusher", "BROADCAST_DRIVER": "reverb"])
     #expect(try subscribe("a", environment).connection.key == "pk")

@@ -117,7 +117,7 @@ struct `Reading files` {
     #expect(!holders.isDecidedByOthers && holders.doubt == nil)
   }
 
-  @Test func `what cannot be read has a reason`() {
+  @Test func `a file that cannot be read has a reason`() {
     let directory = FileManager.default.temporaryDirectory.path
     #expect(
       FileAccess.system.contents(directory + "/none/none", 10)

@@ -35,7 +35,7 @@ struct `The flag table` {
     }
   }
 
-  @Test func `what counts when nothing is given is what could be typed`() {
+  @Test func `the default of a flag could be typed`() {
     for flag in Flag.all {
       #expect(flag.standard.flatMap(flag.fault) == nil, "\(flag.spelling)")
       #expect(flag.standard == nil || flag.takesValue)
@@ -127,7 +127,7 @@ struct `Flags that do not go together` {
   }
 
   @Test(arguments: exclusions)
-  func `two that exclude each other are refused, and both are named, in either order`(pair: Pair) {
+  func `flags that exclude each other are refused and named, in either order`(pair: Pair) {
     for flags in [[pair.flag, pair.other], [pair.other, pair.flag]] {
       let text = mistake(pair.command, flags)
       #expect(text.contains(pair.flag.spelling) && text.contains(pair.other.spelling), "\(text)")
@@ -135,7 +135,7 @@ struct `Flags that do not go together` {
   }
 
   @Test(arguments: needs)
-  func `one without the flag that it needs is refused, and both are named`(pair: Pair) {
+  func `a flag without the one that it needs is refused, and both are named`(pair: Pair) {
     let text = mistake(pair.command, [pair.flag])
     #expect(text.contains("\(pair.flag.spelling) needs --"), "\(text)")
     #expect(text.contains(pair.other.spelling), "\(text)")
@@ -149,7 +149,7 @@ struct `Flags that do not go together` {
     #expect(form.output == .raw && form.template == nil)
   }
 
-  @Test func `two that exclude each other in one part of a file are refused`() {
+  @Test func `flags that exclude each other in one part of a file are refused`() {
     let files = PretendFiles(contents: ["c": "[trigger]\nspeed = 2\nrate = 5\n"])
     #expect(
       refusal { _ = try trigger("--local --config c -", files: files) }

@@ -85,11 +85,11 @@ struct `The rate limit of serve --dialect reverb` {
       {"enabled":false,"decay_seconds":1e400}
         => --apps: app '1': rate_limiting: decay_seconds is not a whole number from 1 to 1000000000
       """ as Table)
-  func `a mistake is told with its place`(row: Table.Row) {
+  func `a mistake in a rate limit is told with its place`(row: Table.Row) {
     row.expectRefusal { _ = try limit(row.input) }
   }
 
-  @Test func `both names at once are a mistake`() {
+  @Test func `rate_limiting and rate_limit at once are a mistake`() {
     let text = #"[{"id":"1","key":"a","secret":"x","rate_limiting":{},"rate_limit":{}}]"#
     let files = PretendFiles(contents: ["f": text])
     #expect(
@@ -150,7 +150,7 @@ struct `The rate limit of serve --dialect reverb` {
   }
 
   @Test(arguments: ["--dialect pusher", "--dialect soketi", ""])
-  func `another dialect says that it has no such limit`(options: String) throws {
+  func `another dialect says that it has no rate limit`(options: String) throws {
     let settings = try settings("LIMITING_ENABLED=true LIMIT_MAX_ATTEMPTS=x", options)
     #expect(settings.server.applications[0].limits.messageRate == nil)
     let words =

@@ -5,7 +5,7 @@ import Testing
 @testable import pusher_cli
 
 struct `Settings of serve` {
-  @Test func `defaults are local and told`() throws {
+  @Test func `the defaults of serve are local and told`() throws {
     let settings = try serve()
     #expect(settings.listen.place(settings.listen.port) == "127.0.0.1:6001")
     #expect(identity(settings) == ["1", "local", "local"])
@@ -316,7 +316,7 @@ struct `The file of --apps` {
       [{"id":"1","key":"a","secret":"x"},{"id":"2","key":"a","secret":"x"}]
         => --apps: the apps '1' and '2' have the same key
       """ as Table)
-  func `a mistake is told with the app that has it`(row: Table.Row) {
+  func `a mistake in --apps is told with the app that has it`(row: Table.Row) {
     row.expectRefusal { _ = try settings(row.input) }
   }
 }

@@ -127,5 +127,5 @@ struct `Settings of sse` {
       sse https://a/ --lines --state-file x
         => --state-file keeps the ids of events, and --lines reads none; give one
       """ as Table)
-  func `what cannot be is refused`(row: Table.Row) { row.expectRefusal() }
+  func `options of sse that cannot be are refused`(row: Table.Row) { row.expectRefusal() }
 }

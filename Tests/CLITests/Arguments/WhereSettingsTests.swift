@@ -12,7 +12,7 @@ struct `--where: settings` {
       files: PretendFiles().access)
   }
 
-  @Test func `each mention is a condition, and there is none without`() throws {
+  @Test func `each mention of --where is a condition, and without it there is none`() throws {
     #expect(try settings().printing.conditions.isEmpty)
     let two = try settings("--where", #"data.status == "paid""#, "--where", "data.total >= 10")
     #expect(two.printing.conditions.map(\.text) == [#"data.status == "paid""#, "data.total >= 10"])

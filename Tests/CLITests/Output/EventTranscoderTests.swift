@@ -194,7 +194,7 @@ struct EventTranscoderTests {
     #"{"event":"e","channel":"c","data": "{}"}"#,
     #"{"event":"e","channel":"c","data":"{}" }"#,
   ])
-  func `what is not the common shape goes the general way`(text: String) {
+  func `an event of an uncommon shape goes the general way`(text: String) {
     let outcome = rig.check(text)
     #expect(outcome.fast == .unusual)
     #expect(outcome.line != nil)

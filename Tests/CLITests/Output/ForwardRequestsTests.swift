@@ -86,7 +86,7 @@ struct `The requests of --forward` {
     #expect(try key("") == "00-1" && key("", run: 255) == "ff-1")
   }
 
-  @Test func `only the first event of an id has it, and none that of the beginning`() throws {
+  @Test func `only the first event of an id has it, and none has the first of all`() throws {
     var requests = try requests()
     requests.begin(try HTTPURL(parsing: "http://s/"), after: "a")
     let ids = ["a", "b", "b", "", "b", "a", "\u{E9}", "e\u{301}"]

@@ -86,7 +86,7 @@ struct `--console-token-file: the file` {
         + "give a file of your own")
   }
 
-  @Test func `what is no file of that size is not read`() throws {
+  @Test func `a token's file that is larger, or none, is not read`() throws {
     let sparse = try TemporaryFolder.shared.file("token", holding: "")
     #expect(truncate(sparse, 8 << 30) == 0)
     let pipe = try NamedPipe().path

@@ -59,7 +59,7 @@ struct `Which channels a search joins and leaves` {
     #expect(take(&search, "a") == .init(join: ["a"]))
   }
 
-  @Test func `what exceeds the limit is left out, and comes when there is room`() {
+  @Test func `channels above --max-channels are left out until there is room`() {
     var search = ChannelSearch(patterns: ["*"], limit: 2)
     #expect(take(&search, "c", "a", "b") == .init(join: ["a", "b"], leftOut: 1))
     let list = [Listed(name: "a", count: 1), Listed(name: "b", count: 2), Listed(name: "c")]

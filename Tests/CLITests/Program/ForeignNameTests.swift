@@ -9,7 +9,7 @@ import Testing
   ]
 
   @Test(arguments: names, ["pusher", "eventflit"])
-  func `a message of such a name is printed under another`(name: String, service: String) throws {
+  func `a message named as ours is printed under another`(name: String, service: String) throws {
     let server = try ScriptedServer { connection in
       try connection.upgrade()
       try connection.send(
@@ -29,7 +29,7 @@ import Testing
   }
 
   @Test(arguments: ["pusher-cli:exit", "pusher-cli:"])
-  func `an event of a stream of such a name is printed under another`(name: String) throws {
+  func `an event of a stream named as ours is printed under another`(name: String) throws {
     let server = try ScriptedServer.streaming(
       "event: \(name)\ndata: {\"status\":0}\n\nevent: end\ndata: 1\n\n")
     func run(_ options: String...) throws -> String {

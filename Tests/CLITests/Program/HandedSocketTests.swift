@@ -43,7 +43,7 @@ import Testing
     try server.wait()
   }
 
-  @Test func `what cannot be listened on ends it with status 2`() throws {
+  @Test func `a handed socket that cannot be listened on ends serve with 2`() throws {
     for (handed, reason) in [
       (try OwnedDescriptor(open("/dev/null", O_RDWR)), "it is not a socket"),
       (try .socket(AF_INET, isStream: false), "it is not a stream socket"),

@@ -108,7 +108,7 @@ import Testing
     try program.end()
   }
 
-  @Test func `what stands there is left to others`() throws {
+  @Test func `subscribe leaves its standard input to others`() throws {
     let server = try ScriptedServer.joined { try $0.send(event: "tick", data: "{}") }
     let script = #""$0" "$@" >/dev/null; cat"#
     let arguments = ["-c", script, PusherCLI.path, "subscribe"] + server.address

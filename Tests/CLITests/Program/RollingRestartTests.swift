@@ -19,7 +19,7 @@ import Testing
   }
 
   @Test(arguments: [(true, false), (false, true), (false, false)])
-  func `a port that one of them does not share is an error`(first: Bool, second: Bool) throws {
+  func `a port that one of two servers keeps is an error`(first: Bool, second: Bool) throws {
     let holder = try LocalServer(options: first ? ["--reuse-port"] : [])
     let refused = try PusherCLI.run(
       ["serve", "--listen", "127.0.0.1:\(holder.port)"] + (second ? ["--reuse-port"] : []))

@@ -69,7 +69,7 @@ struct `Which item may start now` {
     #expect(queue.isEmpty && queue.first == nil)
   }
 
-  @Test func `what waits can be taken out, in the order in which it came`() {
+  @Test func `items that wait can be taken out, in the order in which they came`() {
     var queue = queue(jobs: 2, "a1", "b2", "c3", "a4", "b5", "a6")
     let running = startAll(&queue)
     #expect(queue.takeWaiting().map(\.item) == ["c3", "a4", "b5", "a6"])

@@ -111,7 +111,7 @@ struct `Keys of encrypted channels: the page on end-to-end encryption` {
     ("not base64", .notBase64),
     (secret + "AAAA", .notBase64),
   ])
-  func `a key is the base64 of 32 bytes`(text: String, error: EncryptionKeyError) {
+  func `an encryption key is the base64 of 32 bytes`(text: String, error: EncryptionKeyError) {
     #expect(throws: error) { try EncryptionMasterKey(base64: text) }
     #expect(throws: error) { try ChannelKey(sharedSecret: text) }
   }

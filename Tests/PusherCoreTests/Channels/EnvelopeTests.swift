@@ -44,7 +44,7 @@ struct EnvelopeTests {
     #"{"event":"e","channel":{"channel":"c"},"user_id":["u"]}"#,
     #"{"event":"e","channel":"c","channel":null,"data":"1","data":null,"user_id":"7","user_id":false}"#,
   ])
-  func `what is absent, null or of another kind is not there`(text: String) throws {
+  func `a member that is absent, null or of another kind is not there`(text: String) throws {
     try read(text) { envelope in
       #expect(envelope.channelName == nil)
       #expect(envelope.userIDToken == nil)

@@ -154,7 +154,7 @@ struct ServerMessageTests {
     "pusher_internal:member_removed", "pusher_internal:subscription_count",
     "pusher:subscription_error",
   ])
-  func `what is about a channel must name it`(event: String) throws {
+  func `an event about a channel must name it`(event: String) throws {
     for channel in ["", #","channel":null"#, #","channel":3"#] {
       #expect(
         try read(#"{"event":"\#(event)"\#(channel),"data":"{}"}"#)

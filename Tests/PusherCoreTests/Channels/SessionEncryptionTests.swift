@@ -186,7 +186,7 @@ struct `Session: encrypted channels` {
       ])
   }
 
-  @Test func `what waits for a key is limited, and what is beyond is reported`() throws {
+  @Test func `events that wait for a key are limited, and those beyond are reported`() throws {
     var harness = try joined()
     let text = try message(String(repeating: "x", count: 300_000), Self.newSecret)
     #expect(harness.receive(text).requests.count == 1)

@@ -71,7 +71,7 @@ struct SessionMoveTests {
     #expect(harness.answer(request, .success(PusherAuth(auth: "K:S"))) == [])
   }
 
-  @Test func `one that announces its attempts, or is not read, dials when it is time`() {
+  @Test func `a client that announces its attempts, or is not read, dials in time`() {
     var options = SessionOptions()
     options.announcesRetries = true
     var harness = SessionHarness.connected(options, channels: ["c"])

@@ -42,7 +42,7 @@ struct `What an answer is read as, by its Content-Type` {
     }
   }
 
-  @Test func `what is accepted decides about the rest`() {
+  @Test func `the types that are accepted decide how another answer is read`() {
     let types = [
       "text/event-stream", "application/x-ndjson", "application/json-seq", "application/json",
       "text/html", nil,

@@ -197,7 +197,7 @@ struct FusedJSONTests {
     #"{\"n\": [1{\"bid\":1}]}"#, #"{\"n\": [1, ]}"#, #"{\"id\":1}],\"n\": 2}"#,
     #"{\"id\":\"x,\"side\":2}"#,
   ])
-  func `what stood between other brackets is not taken between these`(wrong: String) {
+  func `text that stood between other brackets is not taken between these`(wrong: String) {
     for place in Self.places {
       // Several texts, because each adds few joins.
       for _ in 0..<4 { #expect(check(Self.repeating, place)) }

@@ -241,7 +241,7 @@ struct `Redis: the conversation on one connection` {
     #expect(throws: noAnswer) { try script.tick(after: .seconds(0.1)) }
   }
 
-  @Test func `each answer gives the next one its time`() throws {
+  @Test func `each answer of Redis gives the next one its time`() throws {
     let script = try ready(.commands)
     for _ in 0..<3 { try script.send("GET", "k") }
     for _ in 0..<2 {
@@ -328,7 +328,7 @@ struct `Redis: the conversation on one connection` {
     "*2\r\n$4\r\npong\r\n$0\r\n\r\n", "*2\r\n$7\r\nmessage\r\n$1\r\na\r\n",
     "*4\r\n$8\r\npmessage\r\n$1\r\n*\r\n$1\r\na\r\n$1\r\nb\r\n", "*0\r\n", ":1\r\n", "+OK\r\n",
   ])
-  func `what fits no question is a violation`(wire: String) throws {
+  func `a reply of Redis that fits no question is a violation`(wire: String) throws {
     let script = try ready(.subscriber)
     try script.subscribe("a")
     #expect(throws: unexpected) { try script.receive(wire) }

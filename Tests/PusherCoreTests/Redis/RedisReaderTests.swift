@@ -104,7 +104,7 @@ struct `Redis: the bytes of replies and commands` {
     "!\r\n", "HTTP/1.1 400 Bad Request\r\n", "$x\r\n", "$-2\r\n", "*-2\r\n", "*x\r\n", ":\r\n",
     ":x\r\n", ":1 \r\n", "$99999999999999999999\r\n", "*99999999999999999999\r\n",
   ])
-  func `what is no reply is a violation`(wire: String) {
+  func `text that is no reply of Redis is a violation`(wire: String) {
     #expect {
       try Self.read(wire)
     } throws: { error in

@@ -80,7 +80,7 @@ struct `The endpoints that authorise a page's channels` {
     ("socket_id=1.2&channel_name=private-%22", 400), ("socket_id=%zz", 400),
     ("socket_id=1.2&channel_name=private-a&app_key=other", 403),
   ])
-  func `what cannot be signed is refused`(body: String, status: Int) {
+  func `a request that cannot be signed is refused`(body: String, status: Int) {
     #expect(Self.ask("/pusher/auth", body)?.status == status)
   }
 

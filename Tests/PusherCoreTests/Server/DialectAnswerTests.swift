@@ -224,7 +224,7 @@ struct `What the HTTP APIs of servers answer differently` {
     #expect(Self.get(.pusher, "connections").status == 404)
   }
 
-  @Test func `each has its page for those who watch it`() {
+  @Test func `each server has its page for those who watch it`() {
     func page(_ dialect: Dialect, _ path: String) -> HTTPAnswer {
       dialect.applications().answer(.init(head: HTTPRequestHead(method: "GET", target: path)))
     }

@@ -28,7 +28,7 @@ struct `Names that only look alike, at the server` {
     #expect(hub.subscriptionCount(prefix + Self.other) == 1)
   }
 
-  @Test func `one client may be in both, and leaves the one that it names`() {
+  @Test func `a client may be in two channels that look alike, and leaves one of them`() {
     let client = clients().0
     for channel in [Self.one, Self.other] { client.subscribe(channel) }
     #expect(

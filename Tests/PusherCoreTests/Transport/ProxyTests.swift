@@ -29,7 +29,7 @@ struct `A proxy's URL` {
     ("socks5h://:hunter2@h", "255 bytes"), ("http://u:hunter2/@h", "port"),
     ("socks5h://u:\(String(repeating: "hunter2", count: 40))@h", "255 bytes"), ("", "missing"),
   ])
-  func `what is none is refused without the password`(text: String, reason: String) throws {
+  func `a URL of no proxy is refused without its password`(text: String, reason: String) throws {
     let error = "\(try #require(throws: (any Error).self) { try Proxy(parsing: text) })"
     #expect(error.contains(reason) && !error.contains("hunter2"))
   }

@@ -34,7 +34,7 @@ struct ResolverTests {
   }
 
   @Test(arguments: ["", "no such host", "a..b", "a..localhost"])
-  func `what is no name is an error that names it`(host: String) throws {
+  func `text that is no host name is an error that names it`(host: String) throws {
     guard case .failure(.resolve(let named, let reason)) = try resolve(host) else {
       return unexpected("resolved")
     }
