@@ -117,9 +117,9 @@ summary() {
 run_tests() {
   seconds=$1 log=$2 package=$3 folder=$4
   shift 4
-  # The tests open up to 3,400 files at once. Many systems allow 1024 by default.
+  # Up to 3,400 files are open at once, and many systems allow only 1024.
   ulimit -Sn 8192 2>/dev/null || say "at most $(ulimit -n) files can be open, and 8192 are needed"
-  # A bundle that is a program runs directly, because its output is then complete even after a kill.
+  # On Linux the bundle is a program. It runs directly: swift test would lose output at a kill.
   bundle=$(echo "$PWD/$folder"/debug/*PackageTests.xctest)
   if [ -f "$bundle" ]; then
     set -- "$bundle" --testing-library swift-testing "$@"

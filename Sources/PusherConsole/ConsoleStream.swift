@@ -59,7 +59,7 @@ final class ConsoleStream: ConnectionSocket {
     guard !isFinished, let carrier else { return false }
     let before = output.count
     if !fill() { finish() }
-    // Only a full output leaves something in the portion or the source.
+    // An output that is not full has taken all that there is.
     let isFull = output.count >= Self.outputLimit
     guard output.count > before || hasGreeting || isFinished else { return false }
     hasGreeting = false

@@ -332,7 +332,7 @@ extension PusherConnection {
 
   /// Same as ``Pusher/disconnect()``.
   public func disconnect() {
-    // First, because the end of a slow sequence resumes a client that has more events to handle.
+    // Comes first: the end of a slow sequence lets the client handle what it has already read.
     liveGeneration.store(0, ordering: .relaxed)
     endSequences()
     let isNeeded = state.withLock { state -> Bool in

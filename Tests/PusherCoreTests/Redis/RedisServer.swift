@@ -67,17 +67,15 @@ final class RedisServer {
     let words = ["redis-server", file.path] + (isSentinel ? ["--sentinel"] : [])
     let process = try Spawn.program(words, output: .file(log.path))
     self.process = process
-    var said = ""
+    func said() throws -> String { try String(contentsOf: log, encoding: .utf8) }
     while Spawn.isRunning(process) {
-      said = try String(contentsOf: log, encoding: .utf8)
       // An answer to PING may be that of another test's server, which took the port.
-      if said.contains(isSentinel ? "Sentinel ID" : "Ready to accept") { return true }
+      if try said().contains(isSentinel ? "Sentinel ID" : "Ready to accept") { return true }
       usleep(2000)
     }
     self.process = nil
-    said = try String(contentsOf: log, encoding: .utf8)
-    if said.contains("Address already in use") { return false }
-    throw Failure(description: "redis-server ended: \(said)")
+    if try said().contains("Address already in use") { return false }
+    throw Failure(description: "redis-server ended: \(try said())")
   }
 
   func stop() {
